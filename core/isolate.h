@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plugins in a child process. An isolated plugin looks like any other to its caller: isolate_plugin
+ * is a struct tacho_plugin whose calls start a child (the same binary, `tacho isolate`), hand it
+ * the options, and exchange batches, log lines, events and commands as MessagePack over a
+ * SOCK_SEQPACKET pair. A child that dies makes the call under way return TACHO_FATAL with the
+ * signal's name; one that does not answer is asked to stop, then SIGTERMed, then abandoned (SIGKILL
+ * only where allowed), and no other is started while an abandoned one is alive.
+ */
+#ifndef TACHO_CORE_ISOLATE_H
+#define TACHO_CORE_ISOLATE_H
+
+#include "core/conf.h"
+#include "core/plugin.h"
+
+/* Its `options` argument is a const struct conf_instance *. */
+extern const struct tacho_plugin isolate_plugin;
+
+/* Process id of the child behind an isolated instance (0: none), and how often one ended by itself.
+ */
+int isolate_child_pid(void *self);
+uint64_t isolate_child_exits(void *self);
+
+/* The child's side, run by `tacho isolate`: serves the parent on descriptor `fd` until it hangs up.
+ */
+int isolate_child_main(int fd);
+
+#endif

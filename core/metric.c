@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Metric registry; see metric.h. Slots are published with a release store of the count; the hash
+ * table behind metric_find is read and written under the lock, as look-ups by name are rare.
+ */
+#include "core/metric.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define BUCKETS (METRIC_LIMIT * 2)
+
+static const struct tacho_metric catalogue[] = {
+#define METRIC(name_, unit_, kind_, flags_, help_) \
+    {.name = (name_), .unit = (unit_), .kind = TACHO_##kind_, .flags = (flags_), .help = (help_)},
+#include "core/catalog.def"
+#undef METRIC
+};
+
+static struct {
+    pthread_once_t once;
+    pthread_mutex_t lock; /* protects buckets and additions */
+    struct metric *slots[METRIC_LIMIT];
+    atomic_uint count;
+    uint16_t buckets[BUCKETS]; /* id + 1 */
+} registry = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+_Static_assert(METRIC_LIMIT < UINT16_MAX, "ids must fit a bucket");
+
+bool metric_name_ok(const char *text)
+{
+    if (*text < 'a' || *text > 'z') {
+        return false;
+    }
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._");
+    return text[length] == '\0' && length <= METRIC_NAME_MAX && text[length - 1] != '.' &&
+           !strstr(text, "..");
+}
+
+static uint64_t hash_desc(const struct tacho_metric *desc)
+{
+    uint64_t hash = XXH3_64bits_withSeed(desc->name, strlen(desc->name), (uint64_t)desc->kind);
+    hash = XXH3_64bits_withSeed(desc->unit, strlen(desc->unit), hash);
+    if (desc->flags) {
+        hash = XXH3_64bits_withSeed(desc->flags, strlen(desc->flags), hash);
+    }
+    return hash;
+}
+
+/* "one|two" to an array of names; the array and the text behind it are one allocation. */
+static const char **split_flags(const char *flags, uint32_t *out_count)
+{
+    size_t count = 1;
+    for (const char *at = flags; *at; at++) {
+        count += *at == '|';
+    }
+    const char **names = malloc(count * sizeof *names + strlen(flags) + 1);
+    if (!names) {
+        return NULL;
+    }
+    char *text = (char *)(names + count);
+    memcpy(text, flags, strlen(flags) + 1);
+    char *rest = text;
+    for (size_t i = 0; i < count; i++) {
+        names[i] = strsep(&rest, "|");
+    }
+    *out_count = (uint32_t)count;
+    return names;
+}
+
+static void metric_free(struct metric *metric)
+{
+    free((char *)metric->desc.name);
+    free((char *)metric->desc.unit);
+    free((char *)metric->desc.flags);
+    free((char *)metric->desc.help);
+    free(metric->flag_names);
+    free(metric);
+}
+
+static struct metric *metric_new(const struct tacho_metric *desc, bool standard)
+{
+    struct metric *metric = calloc(1, sizeof *metric);
+    if (!metric) {
+        return NULL;
+    }
+    metric->standard = standard;
+    metric->desc = (struct tacho_metric){.name = strdup(desc->name),
+                                         .unit = strdup(desc->unit),
+                                         .kind = desc->kind,
+                                         .flags = desc->flags ? strdup(desc->flags) : NULL,
+                                         .help = strdup(desc->help ? desc->help : "")};
+    if (desc->flags) {
+        metric->flag_names = split_flags(desc->flags, &metric->flag_count);
+    }
+    if (!metric->desc.name || !metric->desc.unit || !metric->desc.help ||
+        (desc->flags && (!metric->desc.flags || !metric->flag_names))) {
+        metric_free(metric);
+        return NULL;
+    }
+    metric->hash = hash_desc(&metric->desc);
+    return metric;
+}
+
+/* The bucket that holds name, or the empty one where it belongs. Called with the lock held. */
+static uint16_t *bucket_of(const char *name)
+{
+    size_t at = XXH3_64bits(name, strlen(name)) % BUCKETS;
+    while (registry.buckets[at] &&
+           strcmp(registry.slots[registry.buckets[at] - 1]->desc.name, name) != 0) {
+        at = (at + 1) % BUCKETS;
+    }
+    return &registry.buckets[at];
+}
+
+/* Called with the lock held; NULL without memory. */
+static struct metric *add(uint16_t *bucket, const struct tacho_metric *desc, bool standard)
+{
+    struct metric *metric = metric_new(desc, standard);
+    if (metric) {
+        uint32_t id = atomic_load_explicit(&registry.count, memory_order_relaxed);
+        metric->id = id;
+        registry.slots[id] = metric;
+        *bucket = (uint16_t)(id + 1);
+        atomic_store_explicit(&registry.count, id + 1, memory_order_release);
+    }
+    return metric;
+}
+
+static void load_catalogue(void)
+{
+    pthread_mutex_lock(&registry.lock);
+    for (size_t i = 0; i < sizeof catalogue / sizeof catalogue[0]; i++) {
+        uint16_t *bucket = bucket_of(catalogue[i].name);
+        if (*bucket || !add(bucket, &catalogue[i], true)) {
+            abort(); /* A name twice in the catalogue, or no memory before main has begun. */
+        }
+    }
+    pthread_mutex_unlock(&registry.lock);
+}
+
+static int check_desc(const struct tacho_metric *desc, struct tacho_err *err)
+{
+    if (!desc->name || !metric_name_ok(desc->name)) {
+        return tacho_fail(err, TACHO_CONFIG,
+                          "metric name \"%.*s\" is not lower case, dotted and at most %d long",
+                          METRIC_NAME_MAX, desc->name ? desc->name : "", METRIC_NAME_MAX);
+    }
+    if (!desc->unit || strlen(desc->unit) > 32) {
+        return tacho_fail(err, TACHO_CONFIG, "metric %s has no unit, or one over 32 bytes",
+                          desc->name);
+    }
+    if (desc->kind < TACHO_GAUGE || desc->kind > TACHO_STATE) {
+        return tacho_fail(err, TACHO_CONFIG, "metric %s has the unknown kind %d", desc->name,
+                          desc->kind);
+    }
+    if (desc->flags && strlen(desc->flags) > 4096) {
+        return tacho_fail(err, TACHO_CONFIG, "metric %s has over 4096 bytes of flag names",
+                          desc->name);
+    }
+    return TACHO_OK;
+}
+
+static int check_same(const struct metric *known, const struct tacho_metric *desc,
+                      struct tacho_err *err)
+{
+    if (strcmp(known->desc.unit, desc->unit) != 0 || known->desc.kind != desc->kind) {
+        return tacho_fail(err, TACHO_CONFIG, "metric %s is a %s in \"%s\", not a %s in \"%s\"",
+                          desc->name, metric_kind_name(known->desc.kind), known->desc.unit,
+                          metric_kind_name(desc->kind), desc->unit);
+    }
+    return TACHO_OK;
+}
+
+int metric_register(const struct tacho_metric *desc, uint32_t *out_id, struct tacho_err *err)
+{
+    pthread_once(&registry.once, load_catalogue);
+    int result = check_desc(desc, err);
+    if (result != TACHO_OK) {
+        return result;
+    }
+    pthread_mutex_lock(&registry.lock);
+    uint16_t *bucket = bucket_of(desc->name);
+    const struct metric *metric = *bucket ? registry.slots[*bucket - 1] : NULL;
+    if (metric) {
+        result = check_same(metric, desc, err);
+    } else if (atomic_load(&registry.count) == METRIC_LIMIT) {
+        result = tacho_fail(err, TACHO_RETRY, "metric %s is one more than the %d that fit",
+                            desc->name, METRIC_LIMIT);
+    } else if (!(metric = add(bucket, desc, false))) {
+        result = tacho_fail(err, TACHO_RETRY, "no memory for metric %s", desc->name);
+    }
+    pthread_mutex_unlock(&registry.lock);
+    if (result == TACHO_OK) {
+        *out_id = metric->id;
+    }
+    return result;
+}
+
+uint32_t metric_count(void)
+{
+    pthread_once(&registry.once, load_catalogue);
+    return atomic_load_explicit(&registry.count, memory_order_acquire);
+}
+
+const struct metric *metric_get(uint32_t id)
+{
+    return id < metric_count() ? registry.slots[id] : NULL;
+}
+
+const struct metric *metric_find(const char *name)
+{
+    pthread_once(&registry.once, load_catalogue);
+    pthread_mutex_lock(&registry.lock);
+    uint16_t bucket = *bucket_of(name);
+    pthread_mutex_unlock(&registry.lock);
+    return bucket ? registry.slots[bucket - 1] : NULL;
+}
+
+static const char *const kind_names[] = {"", "gauge", "counter", "info", "state"};
+
+const char *metric_kind_name(int kind)
+{
+    return kind >= TACHO_GAUGE && kind <= TACHO_STATE ? kind_names[kind] : "unknown";
+}
+
+int metric_parse_kind(const char *text)
+{
+    for (int kind = TACHO_GAUGE; kind <= TACHO_STATE; kind++) {
+        if (strcmp(text, kind_names[kind]) == 0) {
+            return kind;
+        }
+    }
+    return 0;
+}
