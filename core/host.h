@@ -33,6 +33,7 @@ struct host {
     const struct host_services *services;
     char *name;
     struct log log;
+    char interval[24];    /* TACHO_SETTING_INTERVAL: digits, filled by who calls `collect` */
     uint32_t batch_flags; /* set on every batch: TACHO_SIMULATED for synthetic plugins */
     pthread_mutex_t lock; /* protects additions to map */
     struct metric_map map;

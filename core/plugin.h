@@ -264,6 +264,7 @@ enum tacho_setting {
     TACHO_SETTING_HOST = 3,
     TACHO_SETTING_STATE_DIR = 4, /* a folder of the daemon's own, or "" */
     TACHO_SETTING_VERSION = 5,
+    TACHO_SETTING_INTERVAL = 6, /* of a provider: nanoseconds from call to call, in digits, or "" */
 };
 
 /* When written data is safe, stated as a promise in sinks/msgpack/README.md. */
