@@ -36,7 +36,7 @@ bool metric_name_ok(const char *text)
         return false;
     }
     size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._");
-    return text[length] == '\0' && length <= METRIC_NAME_MAX && text[length - 1] != '.' &&
+    return length <= METRIC_NAME_MAX && text[length] == '\0' && text[length - 1] != '.' &&
            !strstr(text, "..");
 }
 
