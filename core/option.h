@@ -10,7 +10,8 @@
 #include "core/module.h"
 #include "core/plugin.h"
 
-/* One option as given: the text as in the file ("500ms", "true", "4"); lists have several. */
+/* One option as given: the text as in the file ("500ms", "true", "4"), a string without its quotes;
+ * lists have several. A preset is one text: a string without quotes, or a list as ["a", "b"]. */
 struct option_text {
     char *name;
     char **values;
@@ -26,6 +27,9 @@ void option_free(const struct module *module, void *options);
 /* Checks one given option against its row. */
 int option_check(const struct tacho_option *row, const struct option_text *given,
                  struct tacho_err *err);
+
+/* Checks the presets of all rows; module_load cannot, as it knows nothing of values. */
+int option_check_presets(const struct module *module, struct tacho_err *err);
 
 /* The row of that name, or NULL. */
 const struct tacho_option *option_find(const struct module *module, const char *name);
