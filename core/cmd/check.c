@@ -58,9 +58,9 @@ static void print_json(const char *file, const struct conf *conf,
     json_t *list = json_array();
     for (uint32_t i = 0; i < problems->count; i++) {
         const struct conf_problem *item = &problems->items[i];
-        json_array_append_new(list, json_pack("{s:s, s:i, s:s, s:s}", "file", item->file, "line",
-                                              item->line, "path", item->path, "problem",
-                                              item->problem));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:i, s:s, s:s}", "file", item->file, "line",
+                                        item->line, "path", item->path, "problem", item->problem));
     }
     json_t *answer = json_pack("{s:b, s:s, s:s*, s:o}", "ok", conf != NULL, "file", file, "hash",
                                conf ? conf->hash_text : NULL, "problems", list);
