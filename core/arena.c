@@ -86,17 +86,22 @@ void *arena_alloc(struct arena *arena, size_t size)
     return memory;
 }
 
-char *arena_text(struct arena *arena, const char *text)
+char *arena_text_of(struct arena *arena, const char *text, size_t length)
 {
-    size_t size = strlen(text) + 1;
     struct arena_chunk *chunk = arena->last;
-    if (!chunk || size > chunk->size - chunk->used) {
-        if (!(chunk = grow(arena, size))) {
+    if (!chunk || length >= chunk->size - chunk->used) {
+        if (length == SIZE_MAX || !(chunk = grow(arena, length + 1))) {
             return NULL;
         }
     }
     char *copy = chunk->data + chunk->used;
-    memcpy(copy, text, size);
-    chunk->used += size;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    chunk->used += length + 1;
     return copy;
+}
+
+char *arena_text(struct arena *arena, const char *text)
+{
+    return arena_text_of(arena, text, strlen(text));
 }

@@ -35,5 +35,6 @@ void *arena_alloc(struct arena *arena, size_t size);
 /* Copies text with its NUL, without alignment: strings copied one after another lie one after
  * another within a chunk. NULL as above. */
 char *arena_text(struct arena *arena, const char *text);
+char *arena_text_of(struct arena *arena, const char *text, size_t length);
 
 #endif

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filling, sealing and reading batches; see batch.h. Values, entities and labels are three arrays;
- * an entity names its range in the other two. While a batch is open the arrays may move, so an
- * entity holds its first index in the pointer's place and sealing turns indices into pointers.
+ * Filling and reading batches; see batch.h. Values, entities and labels are three arrays; an entity
+ * names its range in the other two. While a batch is open the arrays may move, so an entity holds
+ * its first index in the pointer's place; sealing (batch_seal.c) turns indices into pointers.
+ *
+ * Whatever comes in is made fit to be encoded here, once, so that no encoder and no reader has to
+ * doubt it: texts are UTF-8, numbers finite, metrics known, names on an entity unique.
  */
 #include "core/batch.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
-#include "core/clock.h"
 #include "core/metric.h"
+#include "core/utf8.h"
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
@@ -35,34 +37,62 @@ static bool grow(void **items, uint32_t count, uint32_t *size, uint32_t limit, s
     return true;
 }
 
+/* On its own for the sake of its stack. */
+static __attribute__((noinline)) char *copy_unclean(struct arena *arena, const char *text,
+                                                    size_t length)
+{
+    char clean[BATCH_TEXT_LIMIT + 1];
+    return arena_text_of(arena, clean, utf8_clean(text, length, clean, sizeof clean));
+}
+
+/* A copy of text as UTF-8, at most BATCH_TEXT_LIMIT long, or NULL. */
+static char *copy_text(struct arena *arena, const char *text)
+{
+    size_t length = strlen(text);
+    return length <= BATCH_TEXT_LIMIT && utf8_ok(text, length) ? arena_text_of(arena, text, length)
+                                                               : copy_unclean(arena, text, length);
+}
+
 static char *copy_name(struct tacho_batch *batch, uint32_t entity_flags, const char *text)
 {
-    struct arena *arena = entity_flags & TACHO_VOLATILE ? &batch->texts : &batch->names;
-    return arena_text(arena, text);
+    return copy_text(entity_flags & TACHO_VOLATILE ? &batch->texts : &batch->names, text);
+}
+
+static bool is_volatile(const struct tacho_batch *batch, int32_t index)
+{
+    return index >= 0 && batch->entities[index].flags & TACHO_VOLATILE;
 }
 
 int32_t batch_entity(struct tacho_batch *batch, const char *kind, const char *key, int32_t parent,
                      uint32_t flags)
 {
+    int32_t index = (int32_t)batch->entity_count;
     if (batch->truncated ||
         !grow((void **)&batch->entities, batch->entity_count, &batch->entity_size,
               BATCH_ENTITY_LIMIT, sizeof *batch->entities)) {
         batch->truncated = true;
         return -1;
     }
+    if (parent < 0 || parent >= index) {
+        parent = -1;
+    }
+    /* The schema cannot name a parent that comes and goes. */
+    flags |= is_volatile(batch, parent) ? TACHO_VOLATILE : 0;
     const char *kind_copy = copy_name(batch, flags, kind);
     const char *key_copy = copy_name(batch, flags, key);
     if (!kind_copy || !key_copy) {
         batch->truncated = true;
         return -1;
     }
-    int32_t index = (int32_t)batch->entity_count++;
+    batch->mixed |= !(flags & TACHO_VOLATILE) && is_volatile(batch, index - 1);
+    batch->top_metric = 0;
     batch->entities[index] = (struct tacho_entity){.kind = kind_copy,
                                                    .key = key_copy,
-                                                   .parent = parent < index ? parent : -1,
+                                                   .parent = parent,
                                                    .flags = flags,
                                                    .labels = (void *)(uintptr_t)batch->label_count,
                                                    .values = (void *)(uintptr_t)batch->value_count};
+    batch->entity_count++;
     return index;
 }
 
@@ -73,10 +103,24 @@ static struct tacho_entity *current(struct tacho_batch *batch)
                                                     : NULL;
 }
 
+static bool has_label(const struct tacho_batch *batch, const struct tacho_entity *entity,
+                      const char *name)
+{
+    const struct tacho_label *labels = batch->labels + (uintptr_t)entity->labels;
+    for (uint32_t i = 0; i < entity->label_count; i++) {
+        if (strcmp(labels[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void batch_label(struct tacho_batch *batch, const char *name, const char *value)
 {
     struct tacho_entity *entity = current(batch);
-    if (!entity) {
+    char clean[BATCH_LABEL_LIMIT + 1];
+    utf8_clean(name, strlen(name), clean, sizeof clean);
+    if (!entity || has_label(batch, entity, clean)) {
         return;
     }
     if (!grow((void **)&batch->labels, batch->label_count, &batch->label_size, BATCH_VALUE_LIMIT,
@@ -84,7 +128,7 @@ void batch_label(struct tacho_batch *batch, const char *name, const char *value)
         batch->truncated = true;
         return;
     }
-    struct tacho_label label = {.name = copy_name(batch, entity->flags, name),
+    struct tacho_label label = {.name = copy_name(batch, entity->flags, clean),
                                 .value = copy_name(batch, entity->flags, value)};
     if (!label.name || !label.value) {
         batch->truncated = true;
@@ -94,19 +138,65 @@ void batch_label(struct tacho_batch *batch, const char *name, const char *value)
     entity->label_count++;
 }
 
+/* Where the entity opened last has this metric already, or NULL. Providers mostly go through their
+ * metrics in order, so a look at the highest one saves the search. */
+static struct tacho_value *same_metric(struct tacho_batch *batch, const struct tacho_entity *entity,
+                                       uint32_t metric)
+{
+    if (entity->value_count == 0 || metric > batch->top_metric) {
+        batch->top_metric = metric;
+        return NULL;
+    }
+    struct tacho_value *values = batch->values + (uintptr_t)entity->values;
+    for (uint32_t i = 0; i < entity->value_count; i++) {
+        if (values[i].metric == metric) {
+            return &values[i];
+        }
+    }
+    return NULL;
+}
+
+static void make_absent(struct tacho_value *value, uint8_t reason)
+{
+    bool known = reason >= TACHO_ABSENT_UNSUPPORTED && reason <= TACHO_ABSENT_ERROR;
+    value->type = TACHO_VALUE_ABSENT;
+    value->reason = known ? reason : TACHO_ABSENT_ERROR;
+    value->as.i64 = 0;
+}
+
+/* Whether a number is a set of flags is the metric's to say, so that every reader agrees. */
+static void make_fit(struct tacho_value *value, const struct metric *metric)
+{
+    if (value->type == TACHO_VALUE_ABSENT) {
+        make_absent(value, value->reason);
+    } else if (value->type == TACHO_VALUE_F64 && !isfinite(value->as.f64)) {
+        make_absent(value, TACHO_ABSENT_ERROR);
+    } else if (value->type == TACHO_VALUE_FLAGS && !metric->desc.flags) {
+        value->type = TACHO_VALUE_I64;
+    } else if (value->type == TACHO_VALUE_I64 && metric->desc.flags) {
+        value->type = TACHO_VALUE_FLAGS;
+    }
+}
+
 void batch_value(struct tacho_batch *batch, const struct tacho_value *value)
 {
     struct tacho_entity *entity = current(batch);
-    if (!entity) {
+    const struct metric *metric = metric_get(value->metric);
+    if (!entity || !metric) {
         return;
     }
-    if (!grow((void **)&batch->values, batch->value_count, &batch->value_size, BATCH_VALUE_LIMIT,
-              sizeof *batch->values)) {
-        batch->truncated = true;
-        return;
+    struct tacho_value *place = same_metric(batch, entity, value->metric);
+    if (!place) {
+        if (!grow((void **)&batch->values, batch->value_count, &batch->value_size,
+                  BATCH_VALUE_LIMIT, sizeof *batch->values)) {
+            batch->truncated = true;
+            return;
+        }
+        place = &batch->values[batch->value_count++];
+        entity->value_count++;
     }
-    batch->values[batch->value_count++] = *value;
-    entity->value_count++;
+    *place = *value;
+    make_fit(place, metric);
 }
 
 /* Adds a value under an index of the instance's own. */
@@ -124,11 +214,7 @@ static void put(struct tacho_batch *batch, int32_t metric, struct tacho_value *v
 
 void batch_f64(struct tacho_batch *batch, int32_t metric, double number)
 {
-    struct tacho_value value = {.type = TACHO_VALUE_F64, .as.f64 = number};
-    if (!isfinite(number)) {
-        value = (struct tacho_value){.type = TACHO_VALUE_ABSENT, .reason = TACHO_ABSENT_ERROR};
-    }
-    put(batch, metric, &value);
+    put(batch, metric, &(struct tacho_value){.type = TACHO_VALUE_F64, .as.f64 = number});
 }
 
 void batch_i64(struct tacho_batch *batch, int32_t metric, int64_t number)
@@ -138,7 +224,7 @@ void batch_i64(struct tacho_batch *batch, int32_t metric, int64_t number)
 
 void batch_text(struct tacho_batch *batch, int32_t metric, const char *text)
 {
-    const char *copy = arena_text(&batch->texts, text);
+    const char *copy = copy_text(&batch->texts, text);
     if (!copy) {
         batch->truncated = true;
         return;
@@ -159,19 +245,26 @@ void batch_summary(struct tacho_batch *batch, int32_t metric, const struct tacho
         return;
     }
     *copy = *summary;
+    double *members[] = {&copy->min, &copy->max, &copy->mean, &copy->stddev,  &copy->p50,
+                         &copy->p90, &copy->p95, &copy->p99,  &copy->integral};
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        *members[i] = isfinite(*members[i]) ? *members[i] : NAN;
+    }
     put(batch, metric, &(struct tacho_value){.type = TACHO_VALUE_SUMMARY, .as.summary = copy});
 }
 
 void batch_absent(struct tacho_batch *batch, int32_t metric, int reason)
 {
+    bool fits = reason > 0 && reason <= UINT8_MAX;
     put(batch, metric,
-        &(struct tacho_value){.type = TACHO_VALUE_ABSENT, .reason = (uint8_t)reason});
+        &(struct tacho_value){.type = TACHO_VALUE_ABSENT,
+                              .reason = fits ? (uint8_t)reason : TACHO_ABSENT_ERROR});
 }
 
 static void put_event_text(struct tacho_batch *batch, const char *name, const char *text)
 {
     const struct metric *metric = metric_find(name);
-    const char *copy = arena_text(&batch->texts, text);
+    const char *copy = copy_text(&batch->texts, text);
     if (!copy) {
         batch->truncated = true;
         return;
@@ -202,9 +295,9 @@ void batch_stamp(struct tacho_batch *batch, int64_t wall_ns, int64_t duration_ns
 void batch_origin(struct tacho_batch *batch, const char *fleet, const char *host,
                   const char *source, uint64_t session, uint64_t seq)
 {
-    const char *fleet_copy = arena_text(&batch->texts, fleet);
-    const char *host_copy = arena_text(&batch->texts, host);
-    const char *source_copy = arena_text(&batch->texts, source);
+    const char *fleet_copy = copy_text(&batch->texts, fleet);
+    const char *host_copy = copy_text(&batch->texts, host);
+    const char *source_copy = copy_text(&batch->texts, source);
     if (!fleet_copy || !host_copy || !source_copy) {
         batch->truncated = true;
         return;
@@ -215,110 +308,6 @@ void batch_origin(struct tacho_batch *batch, const char *fleet, const char *host
     batch->session = session;
     batch->seq = seq;
     batch->numbered = true;
-}
-
-/* ---- sealing --------------------------------------------------------------------------------- */
-
-static void resolve_ranges(struct tacho_batch *batch)
-{
-    for (uint32_t i = 0; i < batch->entity_count; i++) {
-        struct tacho_entity *entity = &batch->entities[i];
-        entity->labels = batch->labels + (uintptr_t)entity->labels;
-        entity->values = batch->values + (uintptr_t)entity->values;
-    }
-}
-
-/* Mixes a number into a hash; the multiplier is the golden ratio in 64 bits. */
-static uint64_t mix(uint64_t hash, uint64_t number)
-{
-    hash = (hash ^ number) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ (hash >> 29);
-}
-
-static uint64_t mix_metrics(uint64_t hash, const struct tacho_entity *entity)
-{
-    hash = mix(hash, entity->value_count);
-    for (uint32_t i = 0; i < entity->value_count; i++) {
-        hash = mix(hash, metric_get(entity->values[i].metric)->hash);
-    }
-    return hash;
-}
-
-/* Files a volatile entity under its shape, kept in order of their hashes so that the order of the
- * entities does not matter. Returns false when there are too many shapes. */
-static bool add_shape(struct tacho_batch *batch, uint32_t index)
-{
-    const struct tacho_entity *entity = &batch->entities[index];
-    uint64_t hash = mix_metrics(XXH3_64bits(entity->kind, strlen(entity->kind)), entity);
-    uint32_t at = 0;
-    while (at < batch->shape_count && batch->shapes[at].hash < hash) {
-        at++;
-    }
-    if (at < batch->shape_count && batch->shapes[at].hash == hash) {
-        return true;
-    }
-    if (batch->shape_count == BATCH_SHAPE_LIMIT) {
-        return false;
-    }
-    memmove(&batch->shapes[at + 1], &batch->shapes[at],
-            (batch->shape_count - at) * sizeof batch->shapes[0]);
-    batch->shapes[at] = (struct batch_shape){.hash = hash, .example = index};
-    batch->shape_count++;
-    return true;
-}
-
-uint32_t batch_shape_of(const struct tacho_batch *batch, uint32_t index)
-{
-    const struct tacho_entity *entity = &batch->entities[index];
-    if (batch->shape_count == 1) {
-        return 0;
-    }
-    uint64_t hash = mix_metrics(XXH3_64bits(entity->kind, strlen(entity->kind)), entity);
-    uint32_t at = 0;
-    while (at < batch->shape_count && batch->shapes[at].hash != hash) {
-        at++;
-    }
-    return at;
-}
-
-/* Everything that the rows of this batch need to be understood: texts of stable entities, their
- * nesting, the metrics of each, and the shapes of volatile entities. The same on every machine and
- * in every process; 0 is never returned. */
-static uint64_t schema_hash(struct tacho_batch *batch)
-{
-    XXH3_state_t state;
-    XXH3_64bits_reset(&state);
-    for (const struct arena_chunk *chunk = batch->names.first; chunk; chunk = chunk->next) {
-        XXH3_64bits_update(&state, chunk->data, chunk->used);
-    }
-    uint64_t hash = XXH3_64bits_digest(&state);
-    for (uint32_t i = 0; i < batch->entity_count; i++) {
-        const struct tacho_entity *entity = &batch->entities[i];
-        if (!(entity->flags & TACHO_VOLATILE)) {
-            hash = mix(mix_metrics(hash, entity), (uint64_t)(uint32_t)entity->parent);
-            hash = mix(hash, entity->label_count);
-        } else if (!add_shape(batch, i)) {
-            batch->truncated = true;
-            batch->entity_count = i;
-        }
-    }
-    for (uint32_t i = 0; i < batch->shape_count; i++) {
-        hash = mix(hash, batch->shapes[i].hash);
-    }
-    return hash ? hash : 1;
-}
-
-void batch_seal(struct tacho_batch *batch, uint64_t seq)
-{
-    if (batch->duration_ns < 0) {
-        batch->duration_ns = clock_mono_ns() - batch->mono_ns;
-    }
-    if (!batch->numbered) {
-        batch->seq = seq;
-    }
-    resolve_ranges(batch);
-    batch->schema = schema_hash(batch);
-    batch->sealed = true;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

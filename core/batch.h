@@ -27,7 +27,9 @@
 #define BATCH_VALUE_LIMIT 1048576
 #define BATCH_ARENA_LIMIT (16u << 20)
 #define BATCH_SHAPE_LIMIT 32
-#define BATCH_FORMATS 5 /* enum tacho_format, 1-based */
+#define BATCH_TEXT_LIMIT 65535 /* bytes; longer texts are cut, at a whole character */
+#define BATCH_LABEL_LIMIT 255  /* of a label's name */
+#define BATCH_FORMATS 5        /* enum tacho_format, 1-based */
 
 /* Which metrics an instance means by its own indices 0, 1, …; owned by whoever runs the instance,
  * and only ever appended to. */
@@ -64,6 +66,9 @@ struct tacho_batch {
     uint32_t entity_count, entity_size;
     uint32_t label_count, label_size;
     uint32_t value_count, value_size;
+    uint32_t top_metric;   /* highest id in the entity opened last: what lies above is new there */
+    uint32_t stable_count; /* entities[0 … stable_count) are stable, the rest volatile */
+    bool mixed;            /* a stable entity was opened after a volatile one */
     struct batch_shape shapes[BATCH_SHAPE_LIMIT]; /* found by sealing */
     uint32_t shape_count;
     struct arena names; /* texts of stable entities, in order: what the schema is made of */
@@ -89,6 +94,9 @@ struct tacho_batch *batch_new(struct batch_pool *pool);
 /* ---- filling; see struct tacho_host -----------------------------------------------------------
  */
 
+/* Texts are copied as UTF-8, with U+FFFD for bytes that are none. On one entity the first label of
+ * a name stays, and the last value of a metric. What stands below a volatile entity is volatile.
+ * The index that batch_entity returns holds until the batch is sealed. */
 int32_t batch_entity(struct tacho_batch *batch, const char *kind, const char *key, int32_t parent,
                      uint32_t flags);
 void batch_label(struct tacho_batch *batch, const char *name, const char *value);
@@ -104,14 +112,15 @@ void batch_stamp(struct tacho_batch *batch, int64_t wall_ns, int64_t duration_ns
 void batch_origin(struct tacho_batch *batch, const char *fleet, const char *host,
                   const char *source, uint64_t session, uint64_t seq);
 
-/* Adds a value under its global metric id: for decoders and the core's own sources. */
+/* Adds a value under its global metric id: for decoders and the core's own sources. Text and
+ * summary are not copied: they must live in batch->texts. */
 void batch_value(struct tacho_batch *batch, const struct tacho_value *value);
 
 /* ---- sealing and sharing ----------------------------------------------------------------------
  */
 
-/* Ends the filling: fixes the duration, numbers the batch (unless it came numbered), computes the
- * schema. From here on the batch is constant. */
+/* Ends the filling: fixes the duration, numbers the batch (unless it came numbered), puts volatile
+ * entities behind the stable ones, computes the schema. From here on the batch is constant. */
 void batch_seal(struct tacho_batch *batch, uint64_t seq);
 
 const struct tacho_batch *batch_ref(const struct tacho_batch *batch);
