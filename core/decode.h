@@ -4,6 +4,9 @@
  * trusted: sizes, nesting, names and counts are checked before anything is kept, a decoder
  * remembers at most DECODE_SCHEMAS schemas (the one used longest ago goes first), and bad bytes are
  * an error with a sentence, never a crash. One thread at a time.
+ *
+ * A schema is believed to have the id that it names, so those who do not trust each other do not
+ * share a decoder: a hub has one for each host.
  */
 #ifndef TACHO_CORE_DECODE_H
 #define TACHO_CORE_DECODE_H
@@ -14,6 +17,8 @@
 #include "core/batch.h"
 
 #define DECODE_SCHEMAS 256
+#define DECODE_SCHEMA_BYTES (4u << 20) /* of one schema, encoded */
+#define DECODE_BYTES (64u << 20)       /* of all schemas, as kept */
 
 struct tacho_decoder;
 
