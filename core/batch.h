@@ -126,6 +126,11 @@ void batch_seal(struct tacho_batch *batch, uint64_t seq);
 const struct tacho_batch *batch_ref(const struct tacho_batch *batch);
 void batch_unref(const struct tacho_batch *batch);
 
+/* Moves what one open batch holds into another, in place of what that held: entities, flags, stamp,
+ * and the origin if it was given one. `from` is then only good to be discarded. Costs the same
+ * whatever the size. */
+void batch_move(struct tacho_batch *to, struct tacho_batch *from);
+
 /* Gives an open batch back. */
 void batch_discard(struct tacho_batch *batch);
 

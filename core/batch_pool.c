@@ -183,6 +183,41 @@ void batch_unref(const struct tacho_batch *batch)
     }
 }
 
+#define SWAP(one, other)            \
+    do {                            \
+        __typeof__(one) keep = one; \
+        one = other;                \
+        other = keep;               \
+    } while (0)
+
+void batch_move(struct tacho_batch *to, struct tacho_batch *from)
+{
+    SWAP(to->entities, from->entities);
+    SWAP(to->entity_count, from->entity_count);
+    SWAP(to->entity_size, from->entity_size);
+    SWAP(to->labels, from->labels);
+    SWAP(to->label_count, from->label_count);
+    SWAP(to->label_size, from->label_size);
+    SWAP(to->values, from->values);
+    SWAP(to->value_count, from->value_count);
+    SWAP(to->value_size, from->value_size);
+    SWAP(to->names, from->names);
+    SWAP(to->texts, from->texts);
+    to->flags |= from->flags;
+    to->truncated = from->truncated;
+    to->wall_ns = from->wall_ns;
+    to->duration_ns = from->duration_ns;
+    if (from->numbered) {
+        /* These texts lie in what was moved. */
+        to->fleet = from->fleet;
+        to->host = from->host;
+        to->source = from->source;
+        to->session = from->session;
+        to->seq = from->seq;
+        to->numbered = true;
+    }
+}
+
 void batch_discard(struct tacho_batch *batch)
 {
     batch_unref(batch);
