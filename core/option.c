@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,31 +85,56 @@ static int parse_float(const char *text, double *out)
     return 0;
 }
 
-/* Puts the bound as a person would write it, in the row's unit. */
+/* The bound as a person would write it, in the row's unit. */
 static const char *format_bound(const struct tacho_option *row, double bound, char *out,
                                 size_t size)
 {
+    static const struct {
+        double bytes;
+        const char *name;
+    } units[] = {{1099511627776., "TiB"}, {1073741824., "GiB"}, {1048576., "MiB"}, {1024., "KiB"}};
     if (row->type == TACHO_DURATION && bound >= 0 && bound < 9e9) {
         return units_format_duration(llround(bound * 1e9), out, size);
     }
-    snprintf(out, size, "%.15g%s", bound, row->type == TACHO_SIZE ? " bytes" : "");
+    for (size_t i = 0; row->type == TACHO_SIZE && i < sizeof units / sizeof units[0]; i++) {
+        if (bound > 0 && fmod(bound, units[i].bytes) == 0) {
+            snprintf(out, size, "%.15g%s", bound / units[i].bytes, units[i].name);
+            return out;
+        }
+    }
+    snprintf(out, size, "%.15g%s", bound, row->type == TACHO_SIZE ? "B" : "");
+    return out;
+}
+
+const char *option_range(const struct tacho_option *row, char *out, size_t size)
+{
+    char low[48], high[48];
+    bool numeric = row->type == TACHO_INT || row->type == TACHO_FLOAT ||
+                   row->type == TACHO_DURATION || row->type == TACHO_SIZE;
+    out[0] = '\0';
+    if (!numeric || !(row->minimum < row->maximum)) {
+        return out;
+    }
+    format_bound(row, row->minimum, low, sizeof low);
+    format_bound(row, row->maximum, high, sizeof high);
+    /* A bound that nobody reaches only stands there because the table needs one. */
+    if (row->maximum >= 1e15) {
+        snprintf(out, size, "at least %s", low);
+    } else {
+        snprintf(out, size, "from %s to %s", low, high);
+    }
     return out;
 }
 
 static int check_range(const struct tacho_option *row, double number, const char *text,
                        struct tacho_err *err)
 {
+    char range[112];
     if (!(row->minimum < row->maximum) || (number >= row->minimum && number <= row->maximum)) {
         return TACHO_OK;
     }
-    char low[48], high[48];
-    format_bound(row, row->minimum, low, sizeof low);
-    format_bound(row, row->maximum, high, sizeof high);
-    /* A bound that nobody reaches only stands there because the table needs one. */
-    if (row->maximum >= 1e15) {
-        return tacho_fail(err, TACHO_CONFIG, "must be at least %s, not %s", low, text);
-    }
-    return tacho_fail(err, TACHO_CONFIG, "must be from %s to %s, not %s", low, high, text);
+    return tacho_fail(err, TACHO_CONFIG, "must be %s, not %s",
+                      option_range(row, range, sizeof range), text);
 }
 
 static int read_number(const struct tacho_option *row, const char *text, struct value *out,

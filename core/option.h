@@ -36,6 +36,9 @@ const struct tacho_option *option_find(const struct module *module, const char *
 
 const char *option_type_name(int type);
 
+/* "from 1 to 64", "at least 10ms", or "" when all values are good. Returns out. */
+const char *option_range(const struct tacho_option *row, char *out, size_t size);
+
 /* The nearest of the names by edit distance, or NULL when none is near. */
 const char *option_nearest(const char *name, const char *const *names, size_t count);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/cmd/cmd.h"
+#include "core/cmd/problems.h"
 #include "core/conf.h"
 
 struct arguments {
@@ -80,15 +81,6 @@ static void print_good(const char *file, const struct conf *conf)
            counts[2] == 1 ? "" : "s");
 }
 
-static void print_problems(const struct conf_problems *problems)
-{
-    for (uint32_t i = 0; i < problems->count; i++) {
-        char line[1024];
-        conf_problem_print(&problems->items[i], line, sizeof line);
-        puts(line);
-    }
-}
-
 int cmd_check(int argc, char **argv)
 {
     struct arguments arguments = {.mode = CONF_FULL};
@@ -104,7 +96,7 @@ int cmd_check(int argc, char **argv)
     } else if (result == TACHO_OK) {
         print_good(arguments.file, conf);
     } else {
-        print_problems(&problems);
+        cmd_print_problems(&problems, stdout);
     }
     conf_problems_free(&problems);
     conf_free(conf);
