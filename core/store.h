@@ -34,4 +34,14 @@ int cursor_seek(struct tacho_cursor *cursor, int64_t wall_ns, struct tacho_err *
 int cursor_next(struct tacho_cursor *cursor, struct tacho_batch **out, struct tacho_err *err);
 void cursor_close(struct tacho_cursor *cursor);
 
+/* What a cursor met so far. */
+struct cursor_stats {
+    uint64_t segments, batches;
+    uint64_t damaged_bytes, damaged_places; /* skipped */
+    uint64_t unreadable; /* whole frames whose schema is gone, or that are none of ours */
+    uint64_t announced;  /* frame numbers that the log says it dropped, between two that it has */
+    uint64_t missing;    /* numbers between two frames that nobody announced */
+};
+void cursor_stats(const struct tacho_cursor *cursor, struct cursor_stats *out);
+
 #endif
