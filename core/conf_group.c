@@ -171,8 +171,10 @@ static void unknown_key(struct conf_group *group, const struct node *node, const
     }
     char hint[96];
     conf_hint(node->name, names, count, hint, sizeof hint);
-    conf_problem(group->reader, node->file, node->line, path, "plugin \"%s\" has no such key%s",
-                 group->module->plugin.name, hint);
+    const char *plugin = group->module->plugin.name;
+    conf_problem(
+        group->reader, node->file, node->line, path, "plugin \"%s\" has no such key%s", plugin,
+        *hint ? hint : conf_keepf(group->reader, "; `tacho plugin show %s` lists them", plugin));
 }
 
 static void read_core_key(struct conf_group *group, const struct node *node)

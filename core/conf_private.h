@@ -58,7 +58,8 @@ enum { CONF_FILES_MAX = 256 };
 struct conf_overflow_at {
     const char *file;
     int line;
-    int left;
+    int bits; /* that it does not fit in */
+    long long left;
     const char *text;
 };
 

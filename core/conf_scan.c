@@ -106,13 +106,12 @@ static void skip_string(struct scan *scan)
     fail_here(scan, begin, "the string that begins here has no closing quote");
 }
 
-static void note_overflow(struct scan *scan, const char *token, bool hex)
+static void note_overflow(struct scan *scan, const char *token, int bits, long long left)
 {
     struct reader *reader = scan->reader;
     if (reader->overflow_count < CONF_OVERFLOWS_MAX) {
-        int left = hex ? (int)strtoul(token, NULL, 16) : (int)strtol(token, NULL, 10);
         reader->overflows[reader->overflow_count++] =
-            (struct conf_overflow_at){scan->file, scan->line, left, conf_keep(reader, token)};
+            (struct conf_overflow_at){scan->file, scan->line, bits, left, conf_keep(reader, token)};
     }
 }
 
@@ -121,29 +120,39 @@ static bool number_byte(char byte)
     return isalnum((unsigned char)byte) || byte == '+' || byte == '-' || byte == '.';
 }
 
-/* A number: only whole ones without an L can overflow unseen. */
+/* Compares a whole number with what libconfig leaves of it; token is without its L. */
+static void check_whole(struct scan *scan, const char *token, bool hex, bool wide)
+{
+    errno = 0;
+    long long number = strtoll(token, NULL, hex ? 16 : 10);
+    if (errno == ERANGE) {
+        long long left = hex ? (long long)strtoull(token, NULL, 16) : number;
+        note_overflow(scan, token, 64, wide ? left : (int)left);
+    } else if (!wide && (number > INT_MAX || number < INT_MIN)) {
+        note_overflow(scan, token, 32, (int)number);
+    }
+}
+
 static void scan_number(struct scan *scan)
 {
     char token[80];
     size_t length = 0;
-    bool hex = false;
     for (; scan->at < scan->end && number_byte(*scan->at); scan->at++) {
         if (length < sizeof token - 1) {
             token[length++] = *scan->at;
         }
-        hex = hex || *scan->at == 'x' || *scan->at == 'X';
     }
     token[length] = '\0';
-    const char *digits = token + strspn(token, "+-");
-    bool whole = hex ? strspn(digits + 2, "0123456789abcdefABCDEF") == strlen(digits) - 2
-                     : strspn(digits, "0123456789") == strlen(digits);
-    if (!whole || !*digits) {
-        return;
+    bool wide = false;
+    while (length > 0 && token[length - 1] == 'L') {
+        token[--length] = '\0';
+        wide = true;
     }
-    errno = 0;
-    long long number = strtoll(token, NULL, hex ? 16 : 10);
-    if (errno == ERANGE || number > INT_MAX || number < INT_MIN) {
-        note_overflow(scan, token, hex);
+    const char *digits = token + strspn(token, "+-");
+    bool hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
+    digits += hex ? 2 : 0;
+    if (*digits && !digits[strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789")]) {
+        check_whole(scan, token, hex, wide);
     }
 }
 
@@ -185,6 +194,9 @@ static bool at_number(const struct scan *scan)
 
 static void scan_bytes(struct scan *scan)
 {
+    if (next_is(scan, "\xef\xbb\xbf")) {
+        fail_here(scan, 1, "the file begins with a byte order mark; save it as UTF-8 without one");
+    }
     while (scan->ok && scan->at < scan->end) {
         char byte = *scan->at;
         if (byte == '\n') {

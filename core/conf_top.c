@@ -79,8 +79,9 @@ static void unknown(struct reader *reader, const struct node *node, const char *
         names[count++] = other_keys[i];
     }
     char hint[96];
+    conf_hint(node->name, names, count, hint, sizeof hint);
     conf_problem(reader, node->file, node->line, path, "unknown key%s",
-                 conf_hint(node->name, names, count, hint, sizeof hint));
+                 *hint ? hint : "; tacho.conf(5) lists them");
 }
 
 static bool is_other(const char *name)
@@ -132,15 +133,15 @@ static void read_root(struct reader *reader, const struct node *root, struct con
 
 /* A problem with the value of a top row, at the place it came from. */
 static void problem_at(struct reader *reader, const struct conf_table *table, const char *name,
-                       const char *problem)
+                       const char *problem, const char *value)
 {
     int at = conf_table_find(table, name);
     const struct node *node = at >= 0 ? table->nodes[at] : NULL;
     if (node) {
-        conf_problem(reader, node->file, node->line, name, "%s", problem);
+        conf_problem(reader, node->file, node->line, name, "%s, not \"%s\"", problem, value);
     } else {
-        conf_problem(reader, CONF_ENVIRONMENT, 0, at >= 0 ? table->variables[at] : name, "%s",
-                     problem);
+        conf_problem(reader, CONF_ENVIRONMENT, 0, at >= 0 ? table->variables[at] : name,
+                     "%s, not \"%s\"", problem, value);
     }
 }
 
@@ -171,10 +172,10 @@ static void decide_names(struct reader *reader, const struct conf_table *table,
     conf->fleet = conf_keep(reader, top->fleet);
     conf->host = conf_keep(reader, automatic ? own_host(reader) : top->host);
     if (!conf_name_ok(conf->fleet)) {
-        problem_at(reader, table, "fleet", allowed);
+        problem_at(reader, table, "fleet", allowed, conf->fleet);
     }
     if (!conf_name_ok(conf->host)) {
-        problem_at(reader, table, "host", allowed);
+        problem_at(reader, table, "host", allowed, conf->host);
     }
     conf_table_show_row(reader, table, "", option_find(&top_module, "fleet"));
     if (automatic) {
@@ -202,7 +203,8 @@ static void decide_places(struct reader *reader, const struct conf_table *table,
         conf_table_show_row(reader, table, "", option_find(&top_module, "control"));
     }
     if (strlen(conf->control) >= sizeof((struct sockaddr_un *)NULL)->sun_path) {
-        problem_at(reader, table, "control", "the path of a socket has at most 107 bytes");
+        problem_at(reader, table, "control", "the path of a socket has at most 107 bytes",
+                   conf->control);
     }
     if (conf_table_find(table, "state_dir") < 0 && state) {
         /* systemd gives the folders of StateDirectory= here, joined by colons. */

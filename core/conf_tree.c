@@ -35,7 +35,7 @@ static const char *number_text(struct reader *reader, double number)
 }
 
 static const struct conf_overflow_at *find_overflow(const struct reader *reader,
-                                                    const struct node *node, int left)
+                                                    const struct node *node, long long left)
 {
     for (uint32_t i = 0; i < reader->overflow_count; i++) {
         const struct conf_overflow_at *at = &reader->overflows[i];
@@ -46,18 +46,19 @@ static const struct conf_overflow_at *find_overflow(const struct reader *reader,
     return NULL;
 }
 
-static void convert_int(struct tree *tree, int number, const char *path, struct node *node)
+static void convert_whole(struct tree *tree, long long number, const char *path, struct node *node)
 {
     const struct conf_overflow_at *overflow = find_overflow(tree->reader, node, number);
-    if (overflow) {
+    node->type = overflow ? NODE_BAD : NODE_NUMBER;
+    node->text = conf_keepf(tree->reader, "%lld", number);
+    if (overflow && overflow->bits == 32) {
         conf_problem(tree->reader, node->file, node->line, path,
                      "%s does not fit in 32 bits; with an L behind it, as in %sL, it has 64",
                      overflow->text, overflow->text);
-        node->type = NODE_BAD;
-        return;
+    } else if (overflow) {
+        conf_problem(tree->reader, node->file, node->line, path, "%s does not fit in 64 bits",
+                     overflow->text);
     }
-    node->type = NODE_NUMBER;
-    node->text = conf_keepf(tree->reader, "%d", number);
 }
 
 static void convert_string(struct tree *tree, const char *text, const char *path, struct node *node)
@@ -75,10 +76,9 @@ static void convert_scalar(struct tree *tree, const config_setting_t *setting, c
                            struct node *node)
 {
     switch (config_setting_type(setting)) {
-    case CONFIG_TYPE_INT: convert_int(tree, config_setting_get_int(setting), path, node); break;
+    case CONFIG_TYPE_INT: convert_whole(tree, config_setting_get_int(setting), path, node); break;
     case CONFIG_TYPE_INT64:
-        node->type = NODE_NUMBER;
-        node->text = conf_keepf(tree->reader, "%lld", config_setting_get_int64(setting));
+        convert_whole(tree, config_setting_get_int64(setting), path, node);
         break;
     case CONFIG_TYPE_FLOAT:
         node->type = NODE_NUMBER;
@@ -130,15 +130,32 @@ static struct node *convert(struct tree *tree, const config_setting_t *setting, 
     return node;
 }
 
+/* libconfig's words for what it met, and ours where those do not say what to do. */
+static const char *explain(const char *text)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } table[] = {
+        {"syntax error",
+         "syntax error; look for a missing \";\", \"=\", quote or bracket here or just before"},
+        {"duplicate setting name", "this key stands in the same group twice"},
+        {"mismatched element type in array",
+         "the items of an array [ ] are all of one type; a list ( ) may mix them"},
+        {"include file nesting too deep",
+         "@include is nested too deep; does a file include itself?"},
+    };
+    for (size_t i = 0; text && i < sizeof table / sizeof table[0]; i++) {
+        if (strcmp(table[i].theirs, text) == 0) {
+            return table[i].ours;
+        }
+    }
+    return text ? text : "cannot be read";
+}
+
 static void report(struct tree *tree, const config_t *config)
 {
-    const char *text = config_error_text(config);
-    if (text && strcmp(text, "syntax error") == 0) {
-        text =
-            "syntax error; look for a missing \";\", \"=\", quote or bracket here or just before";
-    }
     conf_problem(tree->reader, shown_file(tree, config_error_file(config)),
-                 config_error_line(config), "", "%s", text ? text : "cannot be read");
+                 config_error_line(config), "", "%s", explain(config_error_text(config)));
 }
 
 struct node *conf_tree_read(struct reader *reader, const char *path)

@@ -3,7 +3,7 @@
  * edit, as that is how keys are mistyped. */
 #include "core/option.h"
 
-#include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { NAME_MAX_BYTES = 48 };
@@ -38,6 +38,14 @@ static size_t distance(const char *a, const char *b)
     return above[b_length];
 }
 
+/* "warning" for "warn", "dev" for "device". */
+static bool begins_alike(const char *a, const char *b)
+{
+    size_t a_length = strlen(a), b_length = strlen(b);
+    size_t shorter = a_length < b_length ? a_length : b_length;
+    return shorter >= 3 && strncmp(a, b, shorter) == 0;
+}
+
 const char *option_nearest(const char *name, const char *const *names, size_t count)
 {
     const char *best = NULL;
@@ -56,6 +64,9 @@ const char *option_nearest(const char *name, const char *const *names, size_t co
                 break;
             }
         }
+    }
+    for (size_t i = 0; !best && i < count; i++) {
+        best = begins_alike(name, names[i]) ? names[i] : NULL;
     }
     return best;
 }

@@ -96,7 +96,7 @@ int cmd_check(int argc, char **argv)
     } else if (result == TACHO_OK) {
         print_good(arguments.file, conf);
     } else {
-        cmd_print_problems(&problems, stdout);
+        cmd_print_problems(&problems, stderr);
     }
     conf_problems_free(&problems);
     conf_free(conf);
