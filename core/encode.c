@@ -9,12 +9,13 @@ static void (*const encoders[BATCH_FORMATS])(const struct tacho_batch *, struct 
     [TACHO_JSON] = encode_json,
     [TACHO_MSGPACK] = encode_msgpack,
     [TACHO_SCHEMA] = encode_schema,
+    [TACHO_OPENMETRICS] = encode_openmetrics,
 };
 
 int encode_batch(const struct tacho_batch *batch, int format, const void **out_data,
                  size_t *out_length)
 {
-    if (format <= 0 || format >= BATCH_FORMATS || !encoders[format] || !batch->sealed) {
+    if (format <= 0 || format >= BATCH_FORMATS || !batch->sealed) {
         return TACHO_UNSUPPORTED;
     }
     /* Constant to all who read it; the cache is the one thing that still changes, under its lock.
