@@ -23,6 +23,11 @@ void bus_free(struct bus *bus);
 int bus_subscribe(struct bus *bus, struct queue *queue, char *const *filter, uint32_t filter_count);
 void bus_unsubscribe(struct bus *bus, struct queue *queue);
 
+/* One queue takes another's place, with a filter of its own: no batch goes to both or to neither.
+ */
+void bus_swap(struct bus *bus, struct queue *from, struct queue *to, char *const *filter,
+              uint32_t filter_count);
+
 /* A sealed batch; the caller keeps its reference. */
 void bus_publish(struct bus *bus, const struct tacho_batch *batch);
 

@@ -7,7 +7,7 @@
 #define TACHO_CORE_HOST_H
 
 #include <pthread.h>
-#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/batch.h"
@@ -15,6 +15,8 @@
 #include "core/log.h"
 #include "core/module.h"
 #include "core/state.h"
+
+enum { HOST_MAPS = 16 }; /* doublings from 16 metrics on: more than METRIC_LIMIT needs */
 
 /* What the engine (or the isolated child, or a command without a daemon) lends to all its hosts. */
 struct host_services {
@@ -35,16 +37,27 @@ struct host {
     struct log log;
     char interval[24];    /* TACHO_SETTING_INTERVAL: digits, filled by who calls `collect` */
     uint32_t batch_flags; /* set on every batch: TACHO_SIMULATED for synthetic plugins */
-    pthread_mutex_t lock; /* protects additions to map */
-    struct metric_map map;
     struct batch_pool *pool;
-    atomic_uint_least64_t seq; /* next number of this source */
+    pthread_mutex_t map_lock; /* protects additions to map */
+    struct metric_map map;
+    uint32_t map_size;
+    uint32_t *outgrown[HOST_MAPS]; /* former arrays of map, which a reader may still look at */
+    uint32_t outgrown_count;
+    pthread_mutex_t
+        publish_lock; /* protects what follows; batches leave in order of their numbers */
+    bool retired;
+    uint64_t seq; /* next number of this source */
 };
 
-/* Registers the module's metrics and fills the table. `services` is borrowed. */
+/* Registers the module's metrics and fills the table. `services` is borrowed; module may be NULL
+ * for a source of the core's own, which then uses global metric ids. */
 int host_init(struct host *host, const struct host_services *services, const char *name,
               const struct module *module, struct tacho_err *err);
 void host_fini(struct host *host);
+
+/* From its return on nothing is published any more: what comes late is dropped. Returns the number
+ * that the next batch of this source would have had. */
+uint64_t host_retire(struct host *host);
 
 /* Seals an open batch with the next number and publishes it (taken); also behind `emit`. */
 void host_publish(struct host *host, struct tacho_batch *batch);

@@ -26,12 +26,15 @@ void queue_free(struct queue *queue); /* lets go of what is in it */
 bool queue_push(struct queue *queue, const struct tacho_batch *batch);
 
 /* The oldest batch (the caller's reference now), waiting for one until mono_ns (0: not at all).
- * NULL when none came, or when the queue is closed and empty. */
+ * NULL when none came, when somebody woke us, or when the queue is closed and empty. */
 const struct tacho_batch *queue_pop(struct queue *queue, int64_t until_mono_ns);
+
+/* Makes the consumer's present or next wait return, since something else needs it. */
+void queue_wake(struct queue *queue);
 
 /* Ends all waiting; what is in the queue can still be popped, pushes are ignored. */
 void queue_close(struct queue *queue);
-bool queue_closed(const struct queue *queue);
+bool queue_closed(struct queue *queue);
 
 void queue_stats(struct queue *queue, struct queue_stats *out);
 

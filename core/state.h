@@ -7,6 +7,7 @@
 #ifndef TACHO_CORE_STATE_H
 #define TACHO_CORE_STATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/batch.h"
@@ -21,6 +22,10 @@ void state_free(struct state *state);
 
 /* Called by the bus for each batch; takes a reference. */
 void state_update(struct state *state, const struct tacho_batch *batch);
+
+/* Another source stands in for this one: it leaves the snapshot until it is heard again; its
+ * history stays for its minute. */
+void state_hide(struct state *state, const char *host, const char *source);
 
 /* The newest batch of every source heard within the last minute, sorted by host and source, held
  * until state_snapshot_free. Events are not in it. NULL without memory. */
