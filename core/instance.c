@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/err.h"
+#include "core/isolate.h"
 
 /* Plugins are told in plugins/README.md not to put more than this on the stack. Untouched pages of
  * it cost nothing. */
@@ -52,8 +53,8 @@ int instance_new(struct conf_instance *conf, const struct host_services *service
     init_locks(instance);
     atomic_init(&instance->refs, 1);
     instance->conf = conf;
-    instance->plugin = &conf->module->plugin;
-    instance->options = conf->options;
+    instance->plugin = conf->isolate ? &isolate_plugin : &conf->module->plugin;
+    instance->options = conf->isolate ? (const void *)conf : conf->options;
     instance->reports = reports;
     if (conf->role == CONF_PROVIDER) {
         snprintf(instance->host.interval, sizeof instance->host.interval, "%lld",
@@ -216,8 +217,11 @@ const char *instance_role_name(int role)
 
 void instance_look(struct instance *instance, bool drain, struct instance_view *out)
 {
-    out->child_pid = 0;
-    out->child_exits = 0;
+    pthread_mutex_lock(&instance->cancel_lock);
+    bool child = instance->conf->isolate && instance->self;
+    out->child_pid = child ? isolate_child_pid(instance->self) : 0;
+    out->child_exits = child ? isolate_child_exits(instance->self) : 0;
+    pthread_mutex_unlock(&instance->cancel_lock);
     pthread_mutex_lock(&instance->lock);
     out->state = instance->call.stuck ? INSTANCE_STUCK : instance->state;
     memcpy(out->problem, instance->problem, sizeof out->problem);
