@@ -1,102 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* The provider as a whole, on a tree of our own, on trees that change between two ticks, on others'
- * captures, and on this machine. Parsers alone are in test_parse.c. */
-#include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <math.h>
+/* The provider as a whole: on a tree of our own, whose values are known, and on this machine. What
+ * changes between ticks is in test_proc_change.c, parsers alone are in test_proc_parse.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "core/metric.h"
-#include "plugins/proc/proc.h"
-#include "tests/fakehost.h"
-#include "tests/harness.h"
+#include "plugins/proc/test_bed.h"
 
-static int64_t fake_now_ns;
-
-static int64_t fake_mono_ns(void)
+static void test_metrics_are_the_catalogues(void)
 {
-    return fake_now_ns;
-}
-
-struct bed {
-    struct fakehost host;
-    struct options options;
-    void *self;
-    const struct tacho_batch *batch;
-};
-
-static void bed_init(struct bed *bed, const char *root)
-{
-    memset(bed, 0, sizeof *bed);
-    bed->options = (struct options){.root = root,
-                                    .per_core = 1,
-                                    .frequency = 1,
-                                    .pressure = 1,
-                                    .sensors = 1,
-                                    .numa = 1,
-                                    .processes = 10,
-                                    .filesystem_timeout_ns = 200000000,
-                                    .slow_interval_ns = 10000000000};
-    fakehost_init(&bed->host, &tacho_plugin_v1);
-    bed->host.table.mono_ns = fake_mono_ns;
-    fake_now_ns = 1000000000;
-}
-
-static void bed_open(struct bed *bed)
-{
-    struct tacho_err err;
-    bed->self = fakehost_open(&bed->host, &bed->options, &err);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(bed->self);
-}
-
-/* One collect, `after_s` seconds after the last. */
-static void bed_tick(struct bed *bed, double after_s)
-{
-    struct tacho_err err;
-    int result;
-    fake_now_ns += (int64_t)(after_s * 1e9);
-    if (bed->batch) {
-        batch_unref(bed->batch);
+    for (uint32_t i = 0; i < tacho_plugin_v1.metric_count; i++) {
+        const struct tacho_metric *own = &tacho_plugin_v1.metrics[i];
+        const struct metric *known = metric_find(own->name);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(known);
+        CU_ASSERT(known->standard);
+        CU_ASSERT_STRING_EQUAL(known->desc.help, own->help);
+        CU_ASSERT_STRING_EQUAL(known->desc.unit, own->unit);
     }
-    bed->batch = fakehost_collect(&bed->host, bed->self, &result, &err);
-    CU_ASSERT_EQUAL(result, TACHO_OK);
 }
-
-static void bed_fini(struct bed *bed)
-{
-    if (bed->batch) {
-        batch_unref(bed->batch);
-    }
-    fakehost_close(&bed->host, bed->self);
-    fakehost_fini(&bed->host);
-}
-
-static double number(const struct bed *bed, const char *kind, uint32_t nth, const char *metric)
-{
-    return fakehost_number(bed->batch, kind, nth, metric);
-}
-
-static const char *text(const struct bed *bed, const char *kind, uint32_t nth, const char *metric)
-{
-    const struct tacho_value *value = fakehost_find(bed->batch, kind, nth, metric);
-    return value && value->type == TACHO_VALUE_TEXT ? value->as.text : "";
-}
-
-static int reason(const struct bed *bed, const char *kind, uint32_t nth, const char *metric)
-{
-    const struct tacho_value *value = fakehost_find(bed->batch, kind, nth, metric);
-    return value && value->type == TACHO_VALUE_ABSENT ? value->reason : -1;
-}
-
-#define NEAR(actual, expected) \
-    CU_ASSERT_DOUBLE_EQUAL(actual, expected, 1e-4 * fabs((double)(expected)) + 1e-9)
-#define HOST(metric) number(&bed, "host", 0, metric)
 
 /* ---- our tree -------------------------------------------------------------------------------- */
 
@@ -312,6 +235,7 @@ static void test_this_machine(void)
 }
 
 const struct test tests[] = {
+    {"metrics_are_the_catalogues", test_metrics_are_the_catalogues},
     {"host_values", test_host_values},
     {"first_reading_has_no_rates", test_first_reading_has_no_rates},
     {"parts", test_parts},
