@@ -53,9 +53,10 @@ void network_fini(struct network *network, struct reader *reader)
 static void find_files(struct nic *nic)
 {
     static const char *const files[] = {"operstate", "mtu", "carrier_changes"};
+    char name[SLOT_NAME];
+    memcpy(name, nic->slot.name, sizeof name);
     for (int i = 0; i < 3; i++) {
-        (void)snprintf(nic->paths[i], sizeof nic->paths[i], "sys/class/net/%s/%s", nic->slot.name,
-                       files[i]);
+        (void)snprintf(nic->paths[i], sizeof nic->paths[i], "sys/class/net/%s/%s", name, files[i]);
     }
     nic->state = nic->mtu = nic->changes = (struct source){.path = "", .fd = -1};
     nic->speed = -1;

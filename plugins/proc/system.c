@@ -117,7 +117,8 @@ static void read_cpuinfo(struct proc *proc)
         system->sockets = info.sockets;
         system->cores = info.cores;
     }
-    memcpy(system->virtualization, info.hypervisor ? "vm" : "none", 5);
+    (void)snprintf(system->virtualization, sizeof system->virtualization, "%s",
+                   info.hypervisor ? "vm" : "none");
 }
 
 /* What the firmware calls the machine, where that tells the hypervisor. */
