@@ -207,7 +207,7 @@ static int do_events(struct engine *engine, const json_t *arguments, struct buf 
 static int do_history(struct engine *engine, const json_t *arguments, struct buf *reply,
                       struct tacho_err *err)
 {
-    enum { POINTS = 601 };
+    enum { POINTS = 700 };
     const char *kind = json_string_value(json_object_get(arguments, "kind"));
     const char *key = json_string_value(json_object_get(arguments, "key"));
     const char *name = json_string_value(json_object_get(arguments, "metric"));

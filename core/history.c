@@ -173,7 +173,7 @@ bool history_shape(struct history *history, const struct tacho_batch *before,
 static void grow(struct history *history)
 {
     struct history larger;
-    uint32_t limit = HISTORY_SPAN_NS / HISTORY_STEP_NS + 1;
+    uint32_t limit = HISTORY_SPAN_NS / (HISTORY_STEP_NS - HISTORY_JITTER_NS) + 1;
     uint32_t size = history->size * 2 < limit ? history->size * 2 : limit;
     if (history->size == limit || 2 * history_bytes(history) > HISTORY_BYTES ||
         !allocate(&larger, history->columns, size)) {
