@@ -35,6 +35,7 @@ static void leave_segment(struct tacho_cursor *cursor)
         return;
     }
     scan_abandon(&cursor->walk.file);
+    cursor->stats.bytes += scan_position(&cursor->walk.file);
     cursor->stats.damaged_bytes += walk_damaged_bytes(&cursor->walk);
     cursor->stats.damaged_places += walk_damaged_places(&cursor->walk);
     walk_fini(&cursor->walk);
@@ -281,6 +282,7 @@ void cursor_stats(const struct tacho_cursor *cursor, struct cursor_stats *out)
 {
     *out = cursor->stats;
     if (cursor->fd >= 0) {
+        out->bytes += scan_position(&cursor->walk.file);
         out->damaged_bytes += walk_damaged_bytes(&cursor->walk);
         out->damaged_places += walk_damaged_places(&cursor->walk);
     }
