@@ -37,7 +37,7 @@ void cursor_close(struct tacho_cursor *cursor);
 /* What a cursor met so far. */
 struct cursor_stats {
     uint64_t segments, batches;
-    uint64_t bytes; /* read, of files */
+    uint64_t bytes;                         /* read, of files */
     uint64_t damaged_bytes, damaged_places; /* skipped */
     uint64_t unreadable; /* whole frames whose schema is gone, or that are none of ours */
     uint64_t announced;  /* frame numbers that the log says it dropped, between two that it has */

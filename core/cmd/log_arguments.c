@@ -31,8 +31,7 @@ enum { KNOWN = sizeof known / sizeof known[0] };
 static int take_time(const char *command, const char *text, int64_t *out)
 {
     if (clock_parse(text, out) != 0) {
-        fprintf(stderr,
-                "tacho log %s: '%s' is no time; write 2026-01-31T12:00:00Z or @SECONDS\n",
+        fprintf(stderr, "tacho log %s: '%s' is no time; write 2026-01-31T12:00:00Z or @SECONDS\n",
                 command, text);
         return CMD_USAGE;
     }
@@ -64,9 +63,7 @@ static int take_option(const char *command, int option, struct log_arguments *ou
     case OPT_IN_PLACE: out->in_place = true; return -1;
     case 'o': out->output = optarg; return -1;
     case 'f': out->follow = true; return -1;
-    default:
-        fprintf(stderr, "See 'tacho log %s --help'.\n", command);
-        return CMD_USAGE;
+    default: fprintf(stderr, "See 'tacho log %s --help'.\n", command); return CMD_USAGE;
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which files a log has and what is in each; the bar, times and JSON that are printed. See log.h. */
+/* Which files a log has and what is in each; the bar, times and JSON that are printed. See log.h.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -138,8 +139,8 @@ enum { BAR = 30, SHOW_FROM = 16 << 20 };
 
 void log_progress_init(struct log_progress *progress, uint64_t total)
 {
-    *progress = (struct log_progress){.total = total,
-                                      .on = total >= SHOW_FROM && isatty(STDERR_FILENO)};
+    *progress =
+        (struct log_progress){.total = total, .on = total >= SHOW_FROM && isatty(STDERR_FILENO)};
 }
 
 void log_progress_show(struct log_progress *progress, uint64_t done)

@@ -43,8 +43,8 @@ static json_t *row_json(const struct log_file *file, const struct segment_seal *
     }
     return json_pack("{s:s, s:b, s:I, s:I, s:I, s:I, s:s, s:s, s:I}", "name", file->name, "sealed",
                      (int)sealed, "frames", (json_int_t)seal->frames, "values",
-                     (json_int_t)seal->values, "first_seq", (json_int_t)seal->first_seq,
-                     "last_seq", (json_int_t)seal->last_seq, "from", from, "to", to, "bytes",
+                     (json_int_t)seal->values, "first_seq", (json_int_t)seal->first_seq, "last_seq",
+                     (json_int_t)seal->last_seq, "from", from, "to", to, "bytes",
                      (json_int_t)file->bytes);
 }
 

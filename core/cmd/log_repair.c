@@ -208,8 +208,7 @@ int log_repair(int argc, char **argv)
 {
     struct log_arguments arguments;
     struct log_files files;
-    int status =
-        log_arguments(argc, argv, LOG_TAKES_OUTPUT | LOG_TAKES_IN_PLACE, help, &arguments);
+    int status = log_arguments(argc, argv, LOG_TAKES_OUTPUT | LOG_TAKES_IN_PLACE, help, &arguments);
     if (status != -1) {
         return status;
     }

@@ -112,8 +112,7 @@ static void print_sources(const struct totals *totals)
         char numbers[48];
         snprintf(numbers, sizeof numbers, "%" PRIu64 "-%" PRIu64, source->first_seq,
                  source->last_seq);
-        printf("%-16s %-16s %8" PRIu64 " %9" PRIu64 " %11" PRIu64 " %21s %8" PRIu64
-               "  %-20s  %s\n",
+        printf("%-16s %-16s %8" PRIu64 " %9" PRIu64 " %11" PRIu64 " %21s %8" PRIu64 "  %-20s  %s\n",
                source->host, source->name, source->session, source->batches, source->values,
                numbers, source->missing, log_time(source->first_ns, from, sizeof from),
                log_time(source->last_ns, to, sizeof to));
@@ -147,11 +146,10 @@ static json_t *source_json(const struct source *source)
 {
     return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "host", source->host,
                      "source", source->name, "session", (json_int_t)source->session, "batches",
-                     (json_int_t)source->batches, "values", (json_int_t)source->values,
-                     "first_seq", (json_int_t)source->first_seq, "last_seq",
-                     (json_int_t)source->last_seq, "missing", (json_int_t)source->missing,
-                     "first_ns", (json_int_t)source->first_ns, "last_ns",
-                     (json_int_t)source->last_ns);
+                     (json_int_t)source->batches, "values", (json_int_t)source->values, "first_seq",
+                     (json_int_t)source->first_seq, "last_seq", (json_int_t)source->last_seq,
+                     "missing", (json_int_t)source->missing, "first_ns",
+                     (json_int_t)source->first_ns, "last_ns", (json_int_t)source->last_ns);
 }
 
 static void print_json(const struct totals *totals, const struct log_files *files)
@@ -162,11 +160,10 @@ static void print_json(const struct totals *totals, const struct log_files *file
     }
     for (size_t i = 0; i < totals->gap_count; i++) {
         const struct segment_gap *gap = &totals->gaps[i];
-        json_array_append_new(gaps, json_pack("{s:I, s:I, s:s, s:s, s:I}", "first_seq",
-                                              (json_int_t)gap->first_seq, "last_seq",
-                                              (json_int_t)gap->last_seq, "reason", gap->reason,
-                                              "stream", gap->stream, "time_ns",
-                                              (json_int_t)gap->wall_ns));
+        json_array_append_new(
+            gaps, json_pack("{s:I, s:I, s:s, s:s, s:I}", "first_seq", (json_int_t)gap->first_seq,
+                            "last_seq", (json_int_t)gap->last_seq, "reason", gap->reason, "stream",
+                            gap->stream, "time_ns", (json_int_t)gap->wall_ns));
     }
     log_print_json(json_pack(
         "{s:I, s:I, s:b, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "segments",
@@ -176,8 +173,8 @@ static void print_json(const struct totals *totals, const struct log_files *file
         totals->values ? (double)files->bytes / (double)totals->values : 0.0, "first_ns",
         (json_int_t)totals->first_ns, "last_ns", (json_int_t)totals->last_ns, "damaged_places",
         (json_int_t)totals->damaged_places, "damaged_bytes", (json_int_t)totals->damaged_bytes,
-        "torn_bytes", (json_int_t)totals->torn_bytes, "unreadable",
-        (json_int_t)totals->unreadable, "gaps", gaps, "sources", sources));
+        "torn_bytes", (json_int_t)totals->torn_bytes, "unreadable", (json_int_t)totals->unreadable,
+        "gaps", gaps, "sources", sources));
 }
 
 static void free_totals(struct totals *totals)

@@ -15,7 +15,7 @@ static const char help[] =
 
 struct check {
     json_t *problems;
-    const char *name; /* of the segment being read */
+    const char *name;  /* of the segment being read */
     uint64_t next_seq; /* 0: no batch seen yet */
     uint64_t frames;
     struct log_progress progress;
@@ -104,7 +104,8 @@ static void print_text(const struct check *check, size_t segments)
 {
     size_t index;
     json_t *item;
-    json_array_foreach(check->problems, index, item) {
+    json_array_foreach(check->problems, index, item)
+    {
         printf("%s: %s\n", json_string_value(json_object_get(item, "segment")),
                json_string_value(json_object_get(item, "problem")));
     }
