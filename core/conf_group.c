@@ -64,19 +64,36 @@ const struct module conf_keys_module = {
 const char *const conf_role_lists[] = {"providers", "sinks", "services"};
 static const char *const role_names[] = {"provider", "sink", "service"};
 
-bool conf_key_for_role(const char *key, int role)
+/* Keys that not every role has. Batches do not go to a child process, so a sink cannot be isolated.
+ */
+static const struct {
+    const char *key, *owners;
+    bool roles[3];
+} special_keys[] = {
+    {"interval", "providers", {true, false, false}},
+    {"phase", "providers", {true, false, false}},
+    {"chain", "providers", {true, false, false}},
+    {"isolate", "providers and services", {true, false, true}},
+    {"kill", "providers and services", {true, false, true}},
+    {"queue", "sinks and services", {false, true, true}},
+    {"overflow", "sinks and services", {false, true, true}},
+    {"filter", "sinks and services", {false, true, true}},
+};
+
+/* Whose key it is, when it is not one of this role; else NULL. */
+static const char *key_owners(const char *key, int role)
 {
-    static const char *const of_providers[] = {"interval", "phase", "chain"};
-    static const char *const of_others[] = {"queue", "overflow", "filter"};
-    for (size_t i = 0; i < 3; i++) {
-        if (strcmp(key, of_providers[i]) == 0) {
-            return role == CONF_PROVIDER;
-        }
-        if (strcmp(key, of_others[i]) == 0) {
-            return role != CONF_PROVIDER;
+    for (size_t i = 0; i < TACHO_COUNT(special_keys); i++) {
+        if (strcmp(special_keys[i].key, key) == 0) {
+            return special_keys[i].roles[role] ? NULL : special_keys[i].owners;
         }
     }
-    return true;
+    return NULL;
+}
+
+bool conf_key_for_role(const char *key, int role)
+{
+    return key_owners(key, role) == NULL;
 }
 
 static bool has_role(const struct module *module, int role)
@@ -182,9 +199,9 @@ static void read_core_key(struct conf_group *group, const struct node *node)
     struct reader *reader = group->reader;
     const char *path = conf_keepf(reader, "%s.%s", group->path, node->name);
     const struct tacho_option *row = option_find(&conf_keys_module, node->name);
-    if (row && !conf_key_for_role(row->name, group->role)) {
-        conf_problem(reader, node->file, node->line, path, "is a key of %s only",
-                     group->role == CONF_PROVIDER ? "sinks and services" : "providers");
+    const char *owners = row ? key_owners(row->name, group->role) : NULL;
+    if (owners) {
+        conf_problem(reader, node->file, node->line, path, "is a key of %s only", owners);
     } else if (row) {
         conf_table_set(reader, &group->keys, node, path, row);
     }
@@ -310,6 +327,17 @@ static void check_phase(struct conf_group *group, const struct conf_keys *keys)
     }
 }
 
+static void check_isolate(struct conf_group *group)
+{
+    const struct node *node = conf_child(group->node, "isolate");
+    if (group->role == CONF_SERVICE && group->module->plugin.consume && group->decided->isolate) {
+        conf_problem(group->reader, node->file, node->line,
+                     conf_keepf(group->reader, "%s.isolate", group->path),
+                     "plugin \"%s\" takes batches, which do not go to a process of its own",
+                     group->module->plugin.name);
+    }
+}
+
 static bool read_core(struct conf_group *group)
 {
     struct tacho_err err = {0};
@@ -349,6 +377,7 @@ void conf_group_read(struct conf_group *group)
         }
         override_own(group);
         check_secrets(group);
+        check_isolate(group);
     }
     check_required(group);
 }

@@ -32,6 +32,15 @@ static void copy_filter(struct reader *reader, const struct tacho_strings *filte
     }
 }
 
+static bool is_isolated(const struct conf_group *group)
+{
+    if (conf_table_find(&group->keys, "isolate") >= 0) {
+        return group->decided->isolate != 0;
+    }
+    bool takes_batches = group->role != CONF_PROVIDER && group->module->plugin.consume;
+    return (group->module->plugin.flags & TACHO_ISOLATE) && !takes_batches;
+}
+
 static void decide(struct conf_group *group, struct conf_instance *out)
 {
     struct reader *reader = group->reader;
@@ -48,9 +57,7 @@ static void decide(struct conf_group *group, struct conf_instance *out)
     }
     out->deadline_ns =
         keys->deadline_ns ? keys->deadline_ns : default_deadline(group->role, keys->interval_ns);
-    out->isolate = conf_table_find(&group->keys, "isolate") >= 0
-                       ? keys->isolate != 0
-                       : (group->module->plugin.flags & TACHO_ISOLATE) != 0;
+    out->isolate = is_isolated(group);
     out->kill = keys->kill != 0;
     out->queue = (uint32_t)keys->queue;
     out->overflow = strcmp(keys->overflow, "block") == 0         ? CONF_BLOCK

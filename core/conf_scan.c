@@ -156,6 +156,16 @@ static void scan_number(struct scan *scan)
     }
 }
 
+static void include_file(struct scan *scan, const char *name, int length)
+{
+    char copy[PATH_MAX];
+    snprintf(copy, sizeof copy, "%.*s", length, name);
+    const char *path = conf_join(scan->reader, scan->main_file, copy);
+    if (!scan_file(scan->reader, scan->main_file, path, scan->file, scan->line, scan->depth + 1)) {
+        scan->ok = false;
+    }
+}
+
 static void scan_include(struct scan *scan)
 {
     const char *begin = scan->at + strlen("@include");
@@ -165,14 +175,12 @@ static void scan_include(struct scan *scan)
     const char *close = begin < scan->end && *begin == '"'
                             ? memchr(begin + 1, '"', (size_t)(scan->end - begin - 1))
                             : NULL;
-    if (close && close - begin < PATH_MAX) {
-        char name[PATH_MAX];
-        snprintf(name, sizeof name, "%.*s", (int)(close - begin - 1), begin + 1);
-        const char *path = conf_join(scan->reader, scan->main_file, name);
-        if (!scan_file(scan->reader, scan->main_file, path, scan->file, scan->line,
-                       scan->depth + 1)) {
-            scan->ok = false;
-        }
+    if (close && begin[1] == '/') {
+        fail_here(scan, scan->line,
+                  "@include takes names relative to the folder of the first file; for a whole path "
+                  "there is the key `include`");
+    } else if (close && close - begin < PATH_MAX) {
+        include_file(scan, begin + 1, (int)(close - begin - 1));
     }
     skip_line(scan);
 }
