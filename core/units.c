@@ -2,6 +2,7 @@
 /* Units: one table of suffixes for durations, one for sizes; see units.h. */
 #include "core/units.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,8 @@ static const struct suffix sizes[] = {
 
 static int parse(const char *text, const struct suffix *table, size_t count, int64_t *out)
 {
-    if (strpbrk(text, "xXnNiI") == text || (*text != '.' && (*text < '0' || *text > '9'))) {
+    /* strtod would also take signs, blanks, "inf", "nan" and hexadecimal. */
+    if ((*text != '.' && (*text < '0' || *text > '9')) || strpbrk(text, "xX")) {
         return -1;
     }
     char *end;
@@ -69,31 +71,62 @@ int units_parse_size(const char *text, int64_t *out_bytes)
     return parse(text, sizes, sizeof sizes / sizeof sizes[0], out_bytes);
 }
 
-const char *units_format_duration(int64_t ns, char *out, size_t size)
+/* Writes part / 10^places as ".5"; nothing when it is 0. */
+static void put_fraction(uint64_t part, int places, char out[16])
 {
-    static const struct suffix units[] = {{"h", 3600e9}, {"m", 60e9}, {"s", 1e9},
-                                          {"ms", 1e6},   {"us", 1e3}, {"ns", 1}};
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        int64_t unit = (int64_t)units[i].factor;
-        /* Hours and minutes only when they are whole: 90 s is "90s", not "1.5m". */
-        if (unit >= 60000000000 ? (ns != 0 && ns % unit == 0) : ns >= unit) {
-            snprintf(out, size, "%.10g%s", (double)ns / units[i].factor, units[i].text);
-            return out;
+    *out = '\0';
+    for (; places > 0 && part % 10 == 0; part /= 10) {
+        places--;
+    }
+    if (places > 0) {
+        out[0] = '.';
+        out[places + 1] = '\0';
+        for (; places > 0; part /= 10) {
+            out[places--] = (char)('0' + part % 10);
         }
     }
-    snprintf(out, size, "%llds", (long long)ns);
+}
+
+const char *units_format_duration(int64_t ns, char *out, size_t size)
+{
+    static const struct {
+        const char *text;
+        uint64_t ns;
+        int places; /* that a fraction can have */
+    } units[] = {{"h", UINT64_C(3600000000000), 0},
+                 {"m", UINT64_C(60000000000), 0},
+                 {"s", 1000000000, 9},
+                 {"ms", 1000000, 6},
+                 {"us", 1000, 3},
+                 {"ns", 1, 0}};
+    const char *sign = ns < 0 ? "-" : "";
+    uint64_t left = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    for (size_t i = 0; left > 0 && i < sizeof units / sizeof units[0]; i++) {
+        uint64_t whole = left / units[i].ns, part = left % units[i].ns;
+        /* Hours and minutes only when they are whole: 90 s is "90s", not "1.5m". */
+        if (whole == 0 || (part > 0 && units[i].places == 0)) {
+            continue;
+        }
+        char fraction[16];
+        put_fraction(part, units[i].places, fraction);
+        snprintf(out, size, "%s%" PRIu64 "%s%s", sign, whole, fraction, units[i].text);
+        return out;
+    }
+    snprintf(out, size, "0s");
     return out;
 }
 
 const char *units_format_size(int64_t bytes, char *out, size_t size)
 {
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    double number = (double)bytes;
+    double number = fabs((double)bytes);
     size_t i = 0;
-    while (number >= 1024 && i + 1 < sizeof names / sizeof names[0]) {
+    /* What would be rounded to 1024 is one of the next unit. */
+    while (number >= (i == 0 ? 1024 : 1023.5) && i + 1 < sizeof names / sizeof names[0]) {
         number /= 1024;
         i++;
     }
-    snprintf(out, size, i == 0 || number >= 100 ? "%.0f %s" : "%.1f %s", number, names[i]);
+    snprintf(out, size, i == 0 || number >= 99.95 ? "%s%.0f %s" : "%s%.1f %s", bytes < 0 ? "-" : "",
+             number, names[i]);
     return out;
 }
