@@ -6,6 +6,7 @@
 #include "core/clock.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,13 @@ static int64_t day_of_date(int64_t year, int month, int day)
     int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
     return era * 146097 + of_era_year * 365 + of_era_year / 4 - of_era_year / 100 + of_year -
            719468;
+}
+
+static int days_of_month(int year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    return days[month - 1] + (month == 2 && leap);
 }
 
 static char *put_digits(char *out, int64_t number, int digits)
@@ -132,8 +140,12 @@ static const char *get_time_of_day(const char *at, int64_t *out_ns)
     int64_t fraction = 0;
     if (*at == '.') {
         int64_t scale = NS_PER_S / 10;
+        const char *point = at;
         for (at++; *at >= '0' && *at <= '9'; at++, scale /= 10) {
             fraction += (*at - '0') * scale;
+        }
+        if (at == point + 1) {
+            return NULL;
         }
     }
     *out_ns = ((int64_t)hour * 3600 + minute * 60 + second) * NS_PER_S + fraction;
@@ -152,7 +164,7 @@ static const char *get_offset(const char *at, int64_t *out_ns)
     int sign = *at == '+' ? 1 : -1;
     int hours, minutes;
     if (!(at = get_digits(at + 1, 2, &hours)) || *at++ != ':' ||
-        !(at = get_digits(at, 2, &minutes))) {
+        !(at = get_digits(at, 2, &minutes)) || hours > 23 || minutes > 59) {
         return NULL;
     }
     *out_ns = sign * ((int64_t)hours * 3600 + minutes * 60) * NS_PER_S;
@@ -163,6 +175,9 @@ static int parse_epoch(const char *text, int64_t *out_wall_ns)
 {
     char *end;
     errno = 0;
+    if (text[strspn(text, "-.0123456789")]) {
+        return -1; /* strtod would also take blanks, exponents and hexadecimal. */
+    }
     double seconds = strtod(text, &end);
     if (end == text || *end || errno || !(seconds > -9e9 && seconds < 9e9)) {
         return -1;
@@ -180,7 +195,8 @@ int clock_parse(const char *text, int64_t *out_wall_ns)
     int64_t of_day = 0, offset = 0;
     const char *at = get_digits(text, 4, &year);
     if (!at || *at++ != '-' || !(at = get_digits(at, 2, &month)) || *at++ != '-' ||
-        !(at = get_digits(at, 2, &day)) || month < 1 || month > 12 || day < 1 || day > 31) {
+        !(at = get_digits(at, 2, &day)) || month < 1 || month > 12 || day < 1 ||
+        day > days_of_month(year, month)) {
         return -1;
     }
     if (*at == 'T' || *at == 't' || *at == ' ') {
