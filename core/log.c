@@ -81,8 +81,21 @@ static void write_stderr(int level, const char *name, const char *text)
     }
 }
 
-static void put_line(int level, const char *name, const char *text)
+/* One fact is one line: what a plugin or a program said may hold newlines or move the cursor. */
+static void make_plain(char *text)
 {
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == 0x7F) {
+            *text = ' ';
+        }
+    }
+}
+
+static void put_line(int level, const char *name, const char *said)
+{
+    char text[LINE];
+    snprintf(text, sizeof text, "%s", said);
+    make_plain(text);
     pthread_mutex_lock(&output.lock);
     if (output.writer) {
         output.writer(output.context, level, name, text);
@@ -92,14 +105,14 @@ static void put_line(int level, const char *name, const char *text)
     pthread_mutex_unlock(&output.lock);
 }
 
-/* Called with the lock held; says how often the last line came again. */
-static void put_repeats(struct log *log, int level)
+/* Called with the lock held; says how often the last line came again, as loud as it was said. */
+static void put_repeats(struct log *log)
 {
     if (log->repeats > 0) {
         char text[64];
-        snprintf(text, sizeof text, "the last message came %llu more times",
-                 (unsigned long long)log->repeats);
-        put_line(level, log->name, text);
+        snprintf(text, sizeof text, "the last message came %llu more time%s",
+                 (unsigned long long)log->repeats, log->repeats == 1 ? "" : "s");
+        put_line(log->last_level, log->name, text);
         log->repeats = 0;
     }
 }
@@ -107,7 +120,7 @@ static void put_repeats(struct log *log, int level)
 void log_fini(struct log *log)
 {
     pthread_mutex_lock(&log->lock);
-    put_repeats(log, TACHO_LOG_INFO);
+    put_repeats(log);
     pthread_mutex_unlock(&log->lock);
     pthread_mutex_destroy(&log->lock);
 }
@@ -126,9 +139,10 @@ void log_text(struct log *log, int level, const char *text)
     if (hash == log->last_hash && now - log->last_mono_ns < REPEAT_WINDOW_NS) {
         log->repeats++;
     } else {
-        put_repeats(log, level);
+        put_repeats(log);
         put_line(level, log->name, text);
         log->last_hash = hash;
+        log->last_level = level;
         log->last_mono_ns = now;
     }
     pthread_mutex_unlock(&log->lock);

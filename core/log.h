@@ -3,7 +3,8 @@
  * The daemon's own log, one line for each fact, on standard error: with a time on a terminal or in
  * a file, with the syslog priority prefix "<N>" under systemd (JOURNAL_STREAM). A component holds a
  * struct log that carries its name. A line that repeats is counted, and the count is said at most
- * once in ten seconds. Any thread.
+ * once in ten seconds: with the next other line, or when it comes again after that time. Control
+ * characters become blanks. Any thread.
  *
  * Only provider, sink, service, engine, plugins (through the host table) and commands log.
  */
@@ -20,6 +21,7 @@ struct log {
     char name[64];
     pthread_mutex_t lock; /* protects what follows */
     uint64_t last_hash;
+    int last_level;
     int64_t last_mono_ns;
     uint64_t repeats;
 };
