@@ -44,11 +44,9 @@ bool buf_reserve_slow(struct buf *buf, size_t more)
     size_t need = buf->length + more;
     size_t size = buf->size ? buf->size : 256;
     while (size < need) {
-        size *= 2;
+        size = size > buf->limit / 2 ? buf->limit : size * 2; /* Never wraps. */
     }
-    if (size > buf->limit) {
-        size = buf->limit;
-    }
+    size = size < buf->limit ? size : buf->limit;
     char *data = realloc(buf->data, size);
     if (!data) {
         buf->failed = true;

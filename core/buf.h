@@ -44,7 +44,7 @@ static inline bool buf_reserve(struct buf *buf, size_t more)
 
 static inline void buf_put(struct buf *buf, const void *data, size_t length)
 {
-    if (length > 0 && buf_reserve(buf, length)) {
+    if (length > 0 && buf_reserve(buf, length)) { /* memcpy may not have NULL, even for nothing */
         memcpy(buf->data + buf->length, data, length);
         buf->length += length;
     }
