@@ -11,7 +11,10 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "core/utf8.h"
+
 #define BUCKETS (METRIC_LIMIT * 2)
+enum { UNIT_MAX = 32, FLAGS_MAX = 4096, HELP_MAX = 1024 };
 
 static const struct tacho_metric catalogue[] = {
 #define METRIC(name_, unit_, kind_, flags_, help_) \
@@ -142,6 +145,29 @@ static void load_catalogue(void)
     pthread_mutex_unlock(&registry.lock);
 }
 
+/* Whether a text can stand in a schema and on a line: UTF-8, without control characters. */
+static bool text_ok(const char *text, size_t limit)
+{
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7F) {
+            return false;
+        }
+    }
+    return length <= limit && utf8_ok(text, length);
+}
+
+/* At most 64 names, none of them empty. */
+static bool flags_ok(const char *flags)
+{
+    unsigned count = 1;
+    for (const char *at = flags; *at; at++) {
+        count += *at == '|';
+    }
+    return count <= 64 && text_ok(flags, FLAGS_MAX) && *flags && *flags != '|' &&
+           flags[strlen(flags) - 1] != '|' && !strstr(flags, "||");
+}
+
 static int check_desc(const struct tacho_metric *desc, struct tacho_err *err)
 {
     if (!desc->name || !metric_name_ok(desc->name)) {
@@ -149,19 +175,38 @@ static int check_desc(const struct tacho_metric *desc, struct tacho_err *err)
                           "metric name \"%.*s\" is not lower case, dotted and at most %d long",
                           METRIC_NAME_MAX, desc->name ? desc->name : "", METRIC_NAME_MAX);
     }
-    if (!desc->unit || strlen(desc->unit) > 32) {
-        return tacho_fail(err, TACHO_CONFIG, "metric %s has no unit, or one over 32 bytes",
-                          desc->name);
+    if (!desc->unit || !text_ok(desc->unit, UNIT_MAX)) {
+        return tacho_fail(err, TACHO_CONFIG,
+                          "metric %s has no unit, or one that is over %d bytes or not UTF-8",
+                          desc->name, UNIT_MAX);
     }
     if (desc->kind < TACHO_GAUGE || desc->kind > TACHO_STATE) {
         return tacho_fail(err, TACHO_CONFIG, "metric %s has the unknown kind %d", desc->name,
                           desc->kind);
     }
-    if (desc->flags && strlen(desc->flags) > 4096) {
-        return tacho_fail(err, TACHO_CONFIG, "metric %s has over 4096 bytes of flag names",
+    if (desc->flags && !flags_ok(desc->flags)) {
+        return tacho_fail(err, TACHO_CONFIG,
+                          "metric %s has flags that are not up to 64 names as \"one|two\"",
                           desc->name);
     }
+    if (desc->help && !text_ok(desc->help, HELP_MAX)) {
+        return tacho_fail(
+            err, TACHO_CONFIG,
+            "metric %s has a help text that is over %d bytes or not one line of UTF-8", desc->name,
+            HELP_MAX);
+    }
     return TACHO_OK;
+}
+
+/* Flags may have grown at their end between two versions: each bit means the same in both. */
+static bool same_flags(const char *one, const char *other)
+{
+    if (!one || !other) {
+        return one == other;
+    }
+    size_t length = strlen(one) < strlen(other) ? strlen(one) : strlen(other);
+    return memcmp(one, other, length) == 0 && (one[length] == '\0' || one[length] == '|') &&
+           (other[length] == '\0' || other[length] == '|');
 }
 
 static int check_same(const struct metric *known, const struct tacho_metric *desc,
@@ -171,6 +216,11 @@ static int check_same(const struct metric *known, const struct tacho_metric *des
         return tacho_fail(err, TACHO_CONFIG, "metric %s is a %s in \"%s\", not a %s in \"%s\"",
                           desc->name, metric_kind_name(known->desc.kind), known->desc.unit,
                           metric_kind_name(desc->kind), desc->unit);
+    }
+    if (!same_flags(known->desc.flags, desc->flags)) {
+        return tacho_fail(err, TACHO_CONFIG, "metric %s has the flags \"%.100s\", not \"%.100s\"",
+                          desc->name, known->desc.flags ? known->desc.flags : "",
+                          desc->flags ? desc->flags : "");
     }
     return TACHO_OK;
 }
