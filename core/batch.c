@@ -106,9 +106,8 @@ static struct tacho_entity *current(struct tacho_batch *batch)
 static bool has_label(const struct tacho_batch *batch, const struct tacho_entity *entity,
                       const char *name)
 {
-    const struct tacho_label *labels = batch->labels + (uintptr_t)entity->labels;
     for (uint32_t i = 0; i < entity->label_count; i++) {
-        if (strcmp(labels[i].name, name) == 0) {
+        if (strcmp(batch->labels[(uintptr_t)entity->labels + i].name, name) == 0) {
             return true;
         }
     }

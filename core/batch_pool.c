@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/utf8.h"
 
 enum { IDLE_LIMIT = 8 }; /* batches a pool keeps for later */
 
@@ -32,6 +33,19 @@ static void pool_destroy(struct batch_pool *pool)
     free(pool);
 }
 
+/* A copy of text as UTF-8, which it is on the wire. */
+static char *copy_clean(const char *text)
+{
+    size_t length = strlen(text);
+    size_t size = length * strlen(UTF8_REPLACEMENT) + 1;
+    size = size <= BATCH_TEXT_LIMIT ? size : BATCH_TEXT_LIMIT + 1;
+    char *copy = malloc(size);
+    if (copy) {
+        utf8_clean(text, length, copy, size);
+    }
+    return copy;
+}
+
 struct batch_pool *batch_pool_new(const char *fleet, const char *host, const char *source,
                                   uint64_t session, const struct metric_map *map)
 {
@@ -42,9 +56,9 @@ struct batch_pool *batch_pool_new(const char *fleet, const char *host, const cha
     pthread_mutex_init(&pool->lock, NULL);
     pool->map = map;
     pool->session = session;
-    pool->fleet = strdup(fleet);
-    pool->host = strdup(host);
-    pool->source = strdup(source);
+    pool->fleet = copy_clean(fleet);
+    pool->host = copy_clean(host);
+    pool->source = copy_clean(source);
     if (!pool->fleet || !pool->host || !pool->source) {
         pool_destroy(pool);
         return NULL;

@@ -16,8 +16,9 @@ static void resolve_ranges(struct tacho_batch *batch)
 {
     for (uint32_t i = 0; i < batch->entity_count; i++) {
         struct tacho_entity *entity = &batch->entities[i];
-        entity->labels = batch->labels + (uintptr_t)entity->labels;
-        entity->values = batch->values + (uintptr_t)entity->values;
+        /* Where there never was a label, there is no array, and the index is 0. */
+        entity->labels = batch->labels ? batch->labels + (uintptr_t)entity->labels : NULL;
+        entity->values = batch->values ? batch->values + (uintptr_t)entity->values : NULL;
     }
 }
 
