@@ -2,11 +2,8 @@
 /* Memory of each NUMA node: sys/devices/system/node/nodeN/meminfo. Nodes are listed rarely. */
 #include "plugins/proc/proc.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { MEM_TOTAL, MEM_FREE, NODE_KEYS };
 
@@ -50,27 +47,20 @@ static void add_node(struct numa *numa, uint32_t id)
     numa->nodes[at] = node;
 }
 
-static uint32_t list_nodes(struct reader *reader, uint32_t ids[NUMA_LIMIT])
+struct node_ids {
+    uint32_t count;
+    uint32_t items[NUMA_LIMIT];
+};
+
+static void add_id(void *context, const char *name)
 {
-    int folder = openat(reader->root, folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = folder >= 0 ? fdopendir(folder) : NULL;
-    uint32_t count = 0;
-    if (!list) {
-        if (folder >= 0) {
-            (void)close(folder);
-        }
-        return 0;
+    struct node_ids *ids = context;
+    struct scan scan = scan_text(name, strlen(name));
+    uint64_t id;
+    if (ids->count < NUMA_LIMIT && scan_past(&scan, "node") && scan_u64(&scan, &id) &&
+        scan.at == scan.end && id <= UINT32_MAX) {
+        ids->items[ids->count++] = (uint32_t)id;
     }
-    for (const struct dirent *entry; count < NUMA_LIMIT && (entry = readdir(list));) {
-        struct scan scan = scan_text(entry->d_name, strlen(entry->d_name));
-        uint64_t id;
-        if (scan_past(&scan, "node") && scan_u64(&scan, &id) && scan.at == scan.end &&
-            id <= UINT32_MAX) {
-            ids[count++] = (uint32_t)id;
-        }
-    }
-    (void)closedir(list);
-    return count;
 }
 
 static bool is_known(const struct numa *numa, uint32_t id)
@@ -85,16 +75,16 @@ static bool is_known(const struct numa *numa, uint32_t id)
 
 static void list_again(struct numa *numa, struct reader *reader)
 {
-    uint32_t ids[NUMA_LIMIT];
-    uint32_t count = list_nodes(reader, ids);
-    bool same = count == numa->count;
-    for (uint32_t i = 0; same && i < count; i++) {
-        same = is_known(numa, ids[i]);
+    struct node_ids ids = {0};
+    (void)reader_list(reader, folder_path, add_id, &ids);
+    bool same = ids.count == numa->count;
+    for (uint32_t i = 0; same && i < ids.count; i++) {
+        same = is_known(numa, ids.items[i]);
     }
     if (!same) {
         drop_all(numa, reader);
-        for (uint32_t i = 0; i < count; i++) {
-            add_node(numa, ids[i]);
+        for (uint32_t i = 0; i < ids.count; i++) {
+            add_node(numa, ids.items[i]);
         }
     }
     numa->listed_ns = reader->now_ns;

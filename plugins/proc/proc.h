@@ -249,7 +249,6 @@ struct filesystems {
     struct mount_list mounts;
     uint64_t text_hash; /* of the mount table that the list is of */
     int64_t listed_ns;
-    char *text; /* copy of the mount table; mounts point into it */
 };
 
 /* One line of mountinfo; the texts are borrowed from it and not ended by NUL. */
@@ -264,7 +263,6 @@ enum { NUMA_LIMIT = 64 };
 
 struct numa_node {
     uint32_t id;
-    bool ok;
     struct source file;
     char path[64];
     struct table table;
@@ -342,6 +340,7 @@ struct sensors {
     bool enabled;
     bool list_again;
     int64_t listed_ns;
+    uint64_t seen; /* hash of the folders that the list is of */
     struct sensor *items;
     uint32_t count;
 };

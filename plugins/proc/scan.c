@@ -2,6 +2,7 @@
 /* Cursors, tables and sources; see scan.h. What the texts mean is left to the areas. */
 #include "plugins/proc/scan.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -353,6 +354,42 @@ bool reader_line(struct reader *reader, const char *path, char *out, size_t size
     (void)scan_take_line(&scan, &line);
     scan_copy(out, size, line.at, (size_t)(line.end - line.at));
     return out[0] != '\0';
+}
+
+/* FNV-1a. */
+static uint64_t mix(uint64_t hash, const void *data, size_t length)
+{
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < length; i++) {
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+uint64_t reader_list(struct reader *reader, const char *path,
+                     void (*visit)(void *context, const char *name), void *context)
+{
+    /* Not opendir, which allocates. */
+    _Alignas(struct dirent64) char entries[4096];
+    int folder = openat(reader->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    ssize_t got;
+    if (folder < 0) {
+        return 0;
+    }
+    while ((got = getdents64(folder, entries, sizeof entries)) > 0) {
+        for (ssize_t at = 0; at < got;) {
+            const struct dirent64 *entry = (const void *)(entries + at);
+            at += entry->d_reclen;
+            if (entry->d_name[0] != '.') {
+                hash = mix(hash, entry->d_name, strlen(entry->d_name));
+                hash = mix(hash, &entry->d_ino, sizeof entry->d_ino);
+                visit(context, entry->d_name);
+            }
+        }
+    }
+    (void)close(folder);
+    return hash ? hash : 1;
 }
 
 int reason_of(ssize_t failed)

@@ -167,6 +167,11 @@ ssize_t reader_once(struct reader *reader, const char *path);
 bool reader_number(struct reader *reader, const char *path, int64_t *out);
 bool reader_line(struct reader *reader, const char *path, char *out, size_t size);
 
+/* Calls visit with the name of each entry of a folder but those that begin with a dot, and returns
+ * a hash of their names and inodes; 0 when the folder cannot be read. `visit` may read files. */
+uint64_t reader_list(struct reader *reader, const char *path,
+                     void (*visit)(void *context, const char *name), void *context);
+
 /* Why a value cannot be had, from a negative errno: enum tacho_reason. */
 int reason_of(ssize_t failed);
 

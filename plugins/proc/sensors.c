@@ -6,8 +6,6 @@
  */
 #include "plugins/proc/proc.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -104,8 +102,15 @@ static void add_channel(struct sensors *sensors, struct reader *reader, const ch
     sensor->has_critical = read_degrees(reader, path, &sensor->critical);
 }
 
-static void add_hwmon(struct sensors *sensors, struct reader *reader, const char *name)
+struct finder {
+    struct sensors *sensors;
+    struct reader *reader;
+};
+
+static void add_hwmon(void *context, const char *name)
 {
+    struct sensors *sensors = ((struct finder *)context)->sensors;
+    struct reader *reader = ((struct finder *)context)->reader;
     char folder[64];
     char path[96];
     char chip[48];
@@ -119,8 +124,10 @@ static void add_hwmon(struct sensors *sensors, struct reader *reader, const char
     }
 }
 
-static void add_zone(struct sensors *sensors, struct reader *reader, const char *name)
+static void add_zone(void *context, const char *name)
 {
+    struct sensors *sensors = ((struct finder *)context)->sensors;
+    struct reader *reader = ((struct finder *)context)->reader;
     char path[96];
     (void)snprintf(path, sizeof path, "sys/class/thermal/%.32s/temp", name);
     if (strncmp(name, "thermal_zone", 12) != 0 || faccessat(reader->root, path, F_OK, 0) != 0) {
@@ -148,25 +155,6 @@ static void add_zone(struct sensors *sensors, struct reader *reader, const char 
     }
 }
 
-static void each_entry(struct sensors *sensors, struct reader *reader, const char *folder,
-                       void (*add)(struct sensors *, struct reader *, const char *))
-{
-    int fd = openat(reader->root, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!list) {
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        return;
-    }
-    for (const struct dirent *entry; (entry = readdir(list));) {
-        if (entry->d_name[0] != '.') {
-            add(sensors, reader, entry->d_name);
-        }
-    }
-    (void)closedir(list);
-}
-
 static int compare_keys(const void *left, const void *right)
 {
     const struct sensor *a = left;
@@ -174,17 +162,30 @@ static int compare_keys(const void *left, const void *right)
     return strcmp(a->key, b->key);
 }
 
+static void pass(void *context, const char *name)
+{
+    (void)context;
+    (void)name;
+}
+
 static void find_sensors(struct sensors *sensors, struct reader *reader)
 {
+    struct finder finder = {.sensors = sensors, .reader = reader};
+    uint64_t seen = reader_list(reader, "sys/class/hwmon", pass, NULL) ^
+                    reader_list(reader, "sys/class/thermal", pass, NULL) << 1;
+    sensors->listed_ns = reader->now_ns;
+    if (seen == sensors->seen && !sensors->list_again) {
+        return;
+    }
     drop_all(sensors, reader);
-    each_entry(sensors, reader, "sys/class/hwmon", add_hwmon);
+    (void)reader_list(reader, "sys/class/hwmon", add_hwmon, &finder);
     if (!sensors->count) {
-        each_entry(sensors, reader, "sys/class/thermal", add_zone);
+        (void)reader_list(reader, "sys/class/thermal", add_zone, &finder);
     }
     if (sensors->count) {
         qsort(sensors->items, sensors->count, sizeof *sensors->items, compare_keys);
     }
-    sensors->listed_ns = reader->now_ns;
+    sensors->seen = seen;
     sensors->list_again = false;
 }
 

@@ -5,11 +5,9 @@
  */
 #include "plugins/proc/proc.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -62,41 +60,42 @@ void system_read(struct proc *proc)
 
 /* ---- rarely ---------------------------------------------------------------------------------- */
 
+struct topology {
+    struct reader *reader;
+    struct cpuinfo_ids ids;
+};
+
+static void add_cpu(void *context, const char *name)
+{
+    struct topology *topology = context;
+    char path[96];
+    int64_t package;
+    int64_t core;
+    if (strncmp(name, "cpu", 3) != 0 || (unsigned)(name[3] - '0') > 9) {
+        return;
+    }
+    (void)snprintf(path, sizeof path, "sys/devices/system/cpu/%.16s/topology/core_id", name);
+    if (!reader_number(topology->reader, path, &core)) {
+        return;
+    }
+    (void)snprintf(path, sizeof path, "sys/devices/system/cpu/%.16s/topology/physical_package_id",
+                   name);
+    /* Some ARM machines have no number for the package, or -1. */
+    if (!reader_number(topology->reader, path, &package) || package < 0) {
+        package = 0;
+    }
+    cpuinfo_ids_add(&topology->ids, (uint32_t)package, (uint32_t)core);
+}
+
 /* Counts the different pairs of package and core by the kernel's topology files. */
 static bool count_topology(struct reader *reader, struct system *system)
 {
-    int folder = openat(reader->root, "sys/devices/system/cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = folder >= 0 ? fdopendir(folder) : NULL;
-    if (!list) {
-        if (folder >= 0) {
-            (void)close(folder);
-        }
-        return false;
+    struct topology topology = {.reader = reader};
+    (void)reader_list(reader, "sys/devices/system/cpu", add_cpu, &topology);
+    if (topology.ids.count) {
+        cpuinfo_ids_count(&topology.ids, &system->sockets, &system->cores);
     }
-    struct cpuinfo_ids ids = {0};
-    for (const struct dirent *entry; (entry = readdir(list));) {
-        char path[128];
-        int64_t package;
-        int64_t core;
-        if (strncmp(entry->d_name, "cpu", 3) != 0 || (unsigned)(entry->d_name[3] - '0') > 9) {
-            continue;
-        }
-        (void)snprintf(path, sizeof path, "sys/devices/system/cpu/%.16s/topology/core_id",
-                       entry->d_name);
-        if (!reader_number(reader, path, &core)) {
-            continue;
-        }
-        (void)snprintf(path, sizeof path,
-                       "sys/devices/system/cpu/%.16s/topology/physical_package_id", entry->d_name);
-        /* Some ARM machines have no number for the package, or -1. */
-        if (!reader_number(reader, path, &package) || package < 0) {
-            package = 0;
-        }
-        cpuinfo_ids_add(&ids, (uint32_t)package, (uint32_t)core);
-    }
-    (void)closedir(list);
-    cpuinfo_ids_count(&ids, &system->sockets, &system->cores);
-    return system->cores > 0;
+    return topology.ids.count > 0;
 }
 
 static void read_cpuinfo(struct proc *proc)

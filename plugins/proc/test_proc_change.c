@@ -368,7 +368,7 @@ static void test_options_switch_off(void)
     const char *only[] = {"nvme*"};
     const char * not [] = {"lo"};
     bed.options.disks = (struct tacho_strings){.items = only, .count = 1};
-    bed.options.interfaces_exclude = (struct tacho_strings){.items = not, .count = 1};
+    bed.options.interfaces_exclude = (struct tacho_strings){.items = without, .count = 1};
     first_tick();
     CU_ASSERT_EQUAL(fakehost_count(bed.batch, "cpu") + fakehost_count(bed.batch, "sensor"), 0);
     CU_ASSERT_EQUAL(fakehost_count(bed.batch, "numa") + fakehost_count(bed.batch, "process"), 0);

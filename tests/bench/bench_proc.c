@@ -214,7 +214,7 @@ static void run(const char *name, const char *processes, int rounds)
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 40;
+    int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 40;
     rounds = rounds < 1 ? 1 : rounds > ROUND_LIMIT ? ROUND_LIMIT : rounds;
     run("system", "0", rounds);
     run("system+processes", "10", rounds);
