@@ -29,7 +29,8 @@
 #define BATCH_SHAPE_LIMIT 32
 #define BATCH_TEXT_LIMIT 65535 /* bytes; longer texts are cut, at a whole character */
 #define BATCH_LABEL_LIMIT 255  /* of a label's name */
-#define BATCH_FORMATS 5        /* enum tacho_format, 1-based */
+#define BATCH_METRIC_WORDS 16
+#define BATCH_FORMATS 5 /* enum tacho_format, 1-based */
 
 /* Which metrics an instance means by its own indices 0, 1, …; owned by whoever runs the instance,
  * and only ever appended to. */
@@ -66,7 +67,7 @@ struct tacho_batch {
     uint32_t entity_count, entity_size;
     uint32_t label_count, label_size;
     uint32_t value_count, value_size;
-    uint32_t top_metric;   /* highest id in the entity opened last: what lies above is new there */
+    uint64_t has_metric[BATCH_METRIC_WORDS]; /* bits of the metrics of the entity opened last */
     uint32_t stable_count; /* entities[0 … stable_count) are stable, the rest volatile */
     bool mixed;            /* a stable entity was opened after a volatile one */
     struct batch_shape shapes[BATCH_SHAPE_LIMIT]; /* found by sealing */

@@ -133,7 +133,7 @@ static void batch_reset(struct tacho_batch *batch, const struct batch_pool *pool
     batch->flags = 0;
     batch->map = pool->map;
     batch->entity_count = batch->label_count = batch->value_count = batch->shape_count = 0;
-    batch->top_metric = batch->stable_count = 0;
+    batch->stable_count = 0;
     batch->mixed = false;
     batch->wall_ns = clock_wall_ns();
     batch->mono_ns = clock_mono_ns();

@@ -34,7 +34,8 @@ enum { PARTITION_FIELDS = 4 }; /* of a partition before Linux 2.6.25 */
 void disks_init(struct disks *disks, const struct options *options)
 {
     static const char *const defaults[] = {"loop*", "ram*", "zram*", "fd[0-9]*", "sr[0-9]*"};
-    disks->diskstats = (struct source){.path = "proc/diskstats", .fd = -1, .flags = SOURCE_RECORDS};
+    disks->diskstats =
+        (struct source){.path = "proc/diskstats", .fd = -1, .flags = SOURCE_SHORT_RECORDS};
     disks->include = options->disks;
     disks->exclude = options->disks_exclude;
     disks->partitions = options->partitions;

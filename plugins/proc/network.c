@@ -1,16 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Network interfaces: counters from proc/net/dev, state and MTU from sys/class/net. Asking for the
- * speed and duplex of a link can take a driver milliseconds, so they are read when the kernel's
- * count of carrier changes has moved, and rarely otherwise: they do not change without it.
+ * Network interfaces: counters from proc/net/dev, state and MTU from sys/class/net. The kernel
+ * tells of every change of a link over netlink, so while it is silent what was read before is of
+ * now. From inside a container the host's links cannot be listened to, and state and MTU are read
+ * each time. Asking for the speed and duplex of a link can take a driver milliseconds; they are
+ * read when the count of carrier changes has moved, and rarely otherwise, as they do not change
+ * without it.
  */
 #include "plugins/proc/proc.h"
 
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { RECEIVED_BYTES, RECEIVED_PACKETS, SENT_BYTES = 8, SENT_PACKETS = 9 };
 enum { STATE_FILE, MTU_FILE, CHANGES_FILE };
+
+/* A socket that hears of changes of links, or -1. */
+static int listen_to_links(void)
+{
+    struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof address) != 0) {
+        (void)close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Whether anything came since the last time; what it was does not matter. */
+static bool links_changed(int fd)
+{
+    char message[16];
+    bool changed = fd < 0;
+    while (fd >= 0) {
+        ssize_t got = recv(fd, message, sizeof message, MSG_DONTWAIT | MSG_TRUNC);
+        if (got <= 0 && errno != ENOBUFS && errno != EINTR) {
+            break;
+        }
+        changed = true;
+    }
+    return changed;
+}
 
 void network_init(struct network *network, const struct options *options)
 {
@@ -19,7 +53,7 @@ void network_init(struct network *network, const struct options *options)
      */
     network->dev = (struct source){.path = *options->root ? "proc/1/net/dev" : "proc/net/dev",
                                    .fd = -1,
-                                   .flags = SOURCE_RECORDS};
+                                   .flags = SOURCE_SHORT_RECORDS};
     network->include = options->interfaces;
     network->exclude = options->interfaces_exclude;
     network->link_interval_ns = options->slow_interval_ns;
@@ -27,6 +61,7 @@ void network_init(struct network *network, const struct options *options)
         network->exclude =
             (struct tacho_strings){.items = defaults, .count = TACHO_COUNT(defaults)};
     }
+    network->links = *options->root ? -1 : listen_to_links();
     slots_init(&network->slots, sizeof(struct nic));
 }
 
@@ -43,6 +78,9 @@ static void drop_nic(void *context, void *item)
 void network_fini(struct network *network, struct reader *reader)
 {
     source_close(&network->dev, reader);
+    if (network->links >= 0) {
+        (void)close(network->links);
+    }
     slots_begin(&network->slots);
     slots_end(&network->slots, drop_nic, reader);
     slots_fini(&network->slots);
@@ -140,6 +178,11 @@ static void read_state(struct nic *nic, struct reader *reader)
     nic->has_mtu = scan_u64(&scan, &nic->mtu_bytes);
 }
 
+static bool is_due(const struct nic *nic, const struct network *network, int64_t now_ns)
+{
+    return nic->slot.fresh || now_ns - nic->link_read_ns >= network->link_interval_ns;
+}
+
 void network_read(struct proc *proc)
 {
     struct network *network = &proc->network;
@@ -151,9 +194,10 @@ void network_read(struct proc *proc)
         length = source_read(&network->dev, reader, 0);
     }
     network_parse(network, reader, reader->buffer, length < 0 ? 0 : (size_t)length);
+    bool changed = links_changed(network->links);
     for (uint32_t i = 0; i < network->slots.count; i++) {
         struct nic *nic = slots_at(&network->slots, i);
-        if (nic->slot.wanted) {
+        if (nic->slot.wanted && (changed || is_due(nic, network, reader->now_ns))) {
             check_link(nic, reader, network->link_interval_ns);
             read_state(nic, reader);
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of each NUMA node: sys/devices/system/node/nodeN/meminfo. Nodes are listed rarely. */
+/* Memory of each NUMA node: sys/devices/system/node/nodeN/meminfo. Nodes are listed rarely; a
+ * single one holds all memory and is not read, as the host tells that already. */
 #include "plugins/proc/proc.h"
 
 #include <stdio.h>
@@ -100,7 +101,7 @@ void numa_read(struct proc *proc)
     if (!numa->listed_ns || reader->now_ns - numa->listed_ns >= proc->options.slow_interval_ns) {
         list_again(numa, reader);
     }
-    for (uint32_t i = 0; i < numa->count; i++) {
+    for (uint32_t i = 0; numa->count > 1 && i < numa->count; i++) {
         struct numa_node *node = numa->nodes[i];
         ssize_t length = source_read(&node->file, reader, 0);
         table_parse(&node->table, reader->buffer, length < 0 ? 0 : (size_t)length);
@@ -121,7 +122,7 @@ void numa_host(const struct proc *proc, const struct out *out)
 
 void numa_list(const struct proc *proc, const struct out *out)
 {
-    for (uint32_t i = 0; i < proc->numa.count; i++) {
+    for (uint32_t i = 0; proc->numa.count > 1 && i < proc->numa.count; i++) {
         const struct numa_node *node = proc->numa.nodes[i];
         const struct table *table = &node->table;
         char key[16];

@@ -233,6 +233,7 @@ struct network {
     struct slots slots;
     struct tacho_strings include, exclude;
     int64_t link_interval_ns;
+    int links; /* netlink socket that tells of changed links, or -1 */
 };
 
 /* ---- file systems ---------------------------------------------------------------------------- */

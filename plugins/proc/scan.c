@@ -14,7 +14,9 @@
 enum {
     FIRST_BUFFER = 16 * 1024,
     BUFFER_LIMIT = 16 * 1024 * 1024,
-    OPEN_SHARE = 4,   /* of the descriptors this process may have, one in this many */
+    OPEN_SHARE = 4, /* of the descriptors this process may have, one in this many */
+    PIECE_BYTES = 4096,
+    RECORD_BYTES = 1024,
     OPEN_LIMIT = 512, /* a kept /proc file costs the kernel about a page */
 };
 
@@ -244,11 +246,15 @@ static bool buffer_grow(struct reader *reader)
     return true;
 }
 
-/* A descriptor's whole content; pieces are asked for until none comes, or, where the kernel hands
- * out everything at once, until one is short. */
-static ssize_t read_all(int fd, struct reader *reader, bool records)
+/* A descriptor's whole content. Some files come at once: then a short piece is the last. Others
+ * come in pieces, each filled with whole records up to a page at least: then a piece that had room
+ * for one more record is the last, if the length of records is known, and else an empty one. */
+static ssize_t read_all(int fd, struct reader *reader, uint32_t flags)
 {
     size_t length = 0;
+    size_t last = flags & SOURCE_RECORDS         ? 0
+                  : flags & SOURCE_SHORT_RECORDS ? PIECE_BYTES - RECORD_BYTES
+                                                 : SIZE_MAX;
     for (;;) {
         if (length == reader->size && !buffer_grow(reader)) {
             return -EFBIG;
@@ -262,7 +268,7 @@ static ssize_t read_all(int fd, struct reader *reader, bool records)
             return -errno;
         }
         length += (size_t)got;
-        if (got == 0 || (!records && (size_t)got < room)) {
+        if (got == 0 || ((size_t)got < room && (size_t)got < last)) {
             return (ssize_t)length;
         }
     }
@@ -295,7 +301,7 @@ ssize_t source_read(struct source *source, struct reader *reader, size_t limit)
         length = pread(source->fd, reader->buffer, limit, 0);
         length = length < 0 ? -errno : length;
     } else {
-        length = read_all(source->fd, reader, source->flags & SOURCE_RECORDS);
+        length = read_all(source->fd, reader, source->flags);
     }
     if (!keep) {
         (void)close(source->fd);
@@ -324,7 +330,7 @@ ssize_t reader_once(struct reader *reader, const char *path)
     if (fd < 0) {
         return -errno;
     }
-    ssize_t length = read_all(fd, reader, true);
+    ssize_t length = read_all(fd, reader, SOURCE_RECORDS);
     (void)close(fd);
     if (length >= 0) {
         reader->buffer[length] = '\0';

@@ -140,7 +140,8 @@ struct reader {
 };
 
 enum source_flag {
-    SOURCE_RECORDS = 1, /* the kernel hands it out in pieces: read until nothing comes */
+    SOURCE_RECORDS = 1,       /* the kernel hands it out in pieces: read until nothing comes */
+    SOURCE_SHORT_RECORDS = 2, /* the same, but no record is longer than RECORD_BYTES */
 };
 
 /* A file below the root. Zeroed with path and fd -1 it is ready. */

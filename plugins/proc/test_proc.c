@@ -56,7 +56,7 @@ static void test_host_values(void)
     CU_ASSERT_EQUAL(HOST("cpu.sockets"), 1);
     NEAR(HOST("cpu.frequency"), 1.8e9);
     NEAR(HOST("cpu.frequency_max"), 3.6e9);
-    CU_ASSERT_EQUAL(HOST("numa.nodes"), 1);
+    CU_ASSERT_EQUAL(HOST("numa.nodes"), 2);
     NEAR(HOST("pressure.io.some.avg10"), 12.34);
     CU_ASSERT_EQUAL(HOST("pressure.cpu.some.total"), 2.5);
     CU_ASSERT_STRING_EQUAL(text(&bed, "host", 0, "system.os"), "Test Linux 1.0 (fixture)");
@@ -112,6 +112,7 @@ static void test_parts(void)
     CU_ASSERT_STRING_EQUAL(text(&bed, "nic", 1, "network.duplex"), "full");
     CU_ASSERT_EQUAL(reason(&bed, "nic", 0, "network.speed"), TACHO_ABSENT_UNSUPPORTED);
     CU_ASSERT_EQUAL(number(&bed, "numa", 0, "memory.used"), 6000000.0 * 1024);
+    NEAR(number(&bed, "numa", 1, "memory.utilization"), 75);
     CU_ASSERT_EQUAL(fakehost_count(bed.batch, "sensor"), 2);
     CU_ASSERT_EQUAL(number(&bed, "sensor", 0, "sensor.temperature"), 45.5);
     CU_ASSERT_EQUAL(number(&bed, "sensor", 0, "sensor.critical"), 100);

@@ -293,6 +293,21 @@ static void test_mounts_change(void)
     bed_fini(&bed);
 }
 
+static void test_single_node_is_not_shown(void)
+{
+    begin();
+    tree_remove(root, "sys/devices/system/node/node1/meminfo");
+    tree_remove(root, "sys/devices/system/node/node1");
+    first_tick();
+    CU_ASSERT_EQUAL(HOST("numa.nodes"), 1);
+    CU_ASSERT_EQUAL(fakehost_count(bed.batch, "numa"), 0);
+    tree_write(root, "sys/devices/system/node/node1/meminfo",
+               "Node 1 MemTotal: 8 kB\nNode 1 MemFree: 2 kB\n");
+    bed_tick(&bed, 10);
+    CU_ASSERT_EQUAL(of("numa", "node1", "memory.used"), 6 * 1024);
+    bed_fini(&bed);
+}
+
 /* ---- kernels that tell less ------------------------------------------------------------------ */
 
 static void test_old_kernel(void)
@@ -366,7 +381,7 @@ static void test_options_switch_off(void)
     bed.options.per_core = bed.options.sensors = bed.options.numa = bed.options.pressure = 0;
     bed.options.processes = 0;
     const char *only[] = {"nvme*"};
-    const char * not [] = {"lo"};
+    const char *without[] = {"lo"};
     bed.options.disks = (struct tacho_strings){.items = only, .count = 1};
     bed.options.interfaces_exclude = (struct tacho_strings){.items = without, .count = 1};
     first_tick();
@@ -478,6 +493,7 @@ const struct test tests[] = {
     {"thermal_zones_without_hwmon", test_thermal_zones_without_hwmon},
     {"link_is_read_when_it_changed", test_link_is_read_when_it_changed},
     {"mounts_change", test_mounts_change},
+    {"single_node_is_not_shown", test_single_node_is_not_shown},
     {"old_kernel", test_old_kernel},
     {"empty_files", test_empty_files},
     {"nothing_there", test_nothing_there},

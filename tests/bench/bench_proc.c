@@ -94,8 +94,13 @@ static int is_stat_of_process(const char *path)
            strcmp(strrchr(path, '/'), "/stat") == 0;
 }
 
-/* Opens again what the provider holds open below /proc and /sys. The mount table is not among what
- * it reads in each tick. */
+static int is_link(const char *path)
+{
+    return strncmp(path, "/sys/", 5) == 0 && strstr(path, "/net/");
+}
+
+/* Opens again what the provider holds open below /proc and /sys and reads in each tick; the mount
+ * table and the state of links it only reads when they changed. */
 static void find_files(struct bare *bare)
 {
     DIR *list = opendir("/proc/self/fd");
@@ -104,7 +109,8 @@ static void find_files(struct bare *bare)
         ssize_t length = readlinkat(dirfd(list), entry->d_name, path, sizeof path - 1);
         path[length > 0 ? length : 0] = '\0';
         if ((strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/sys/", 5) != 0) ||
-            is_stat_of_process(path) || strstr(path, "mountinfo") || strstr(path, "/fd")) {
+            is_stat_of_process(path) || strstr(path, "mountinfo") || is_link(path) ||
+            strstr(path, "/fd")) {
             continue;
         }
         int fd = open(path, O_RDONLY | O_CLOEXEC);
