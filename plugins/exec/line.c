@@ -127,11 +127,32 @@ static int check_keys(json_t *object, const char *const *allowed, const char *wh
     return TACHO_OK;
 }
 
+/* "absent", names to reasons as in our own JSON, becomes values like the others. */
+static int fold_absent(json_t *entity, json_t *values, struct tacho_err *err)
+{
+    json_t *absent = json_object_get(entity, "absent");
+    const char *name;
+    json_t *reason;
+    if (absent && !json_is_object(absent)) {
+        return tacho_fail(err, TACHO_RETRY, "absent: an object of names and reasons was expected");
+    }
+    json_object_foreach(absent, name, reason)
+    {
+        if (json_object_get(values, name)) {
+            return tacho_fail(err, TACHO_RETRY, "%s cannot be both there and absent", name);
+        }
+        if (json_object_set_new(values, name, json_pack("{s:O}", "absent", reason)) != 0) {
+            return tacho_fail(err, TACHO_RETRY, "no memory for a line");
+        }
+    }
+    return TACHO_OK;
+}
+
 static int check_entity(struct exec_record *record, json_t *entity, const struct roll *roll,
                         uint64_t number, struct tacho_err *err)
 {
     static const char *const members[] = {"kind",     "key",    "parent", "labels",
-                                          "volatile", "values", NULL};
+                                          "volatile", "values", "absent", NULL};
     if (!json_is_object(entity)) {
         return tacho_fail(err, TACHO_RETRY, "entities: a list of objects was expected, not of %s",
                           exec_json_type(entity));
@@ -152,6 +173,7 @@ static int check_entity(struct exec_record *record, json_t *entity, const struct
     int result = check_keys(entity, members, "an entity", err);
     result = result == TACHO_OK ? check_place(record, entity, roll, number, err) : result;
     result = result == TACHO_OK ? check_labels(json_object_get(entity, "labels"), err) : result;
+    result = result == TACHO_OK ? fold_absent(entity, values, err) : result;
     return result == TACHO_OK ? check_values(record, values, err) : result;
 }
 

@@ -81,11 +81,13 @@ static void test_entities(void)
                  "{\"entities\": ["
                  "{\"kind\": \"gpu\", \"key\": \"GPU-1\", \"labels\": {\"index\": \"0\"},"
                  " \"values\": {\"gpu.power\": 70, \"gpu.throttle\": [\"hw_slowdown\", "
-                 "\"gpu_idle\"], \"gpu.fan\": {\"absent\": \"unsupported\"}}},"
+                 "\"gpu_idle\"], \"gpu.fan\": {\"absent\": \"unsupported\"}}, \"absent\": "
+                 "{\"gpu.energy\": \"denied\"}},"
                  "{\"kind\": \"process\", \"key\": \"77\", \"parent\": \"GPU-1\", \"volatile\": "
                  "true, \"values\": {\"gpu.process.memory\": 1048576}}]}"),
         TACHO_OK);
-    CU_ASSERT_EQUAL(rig_seal(&rig), 4);
+    CU_ASSERT_EQUAL(rig_seal(&rig), 5);
+    CU_ASSERT_EQUAL(fakehost_find(rig.batch, "gpu", 0, "gpu.energy")->reason, TACHO_ABSENT_DENIED);
     CU_ASSERT_EQUAL(rig.batch->entity_count, 2);
     CU_ASSERT_EQUAL(rig.batch->entities[1].parent, 0);
     CU_ASSERT_EQUAL(rig.batch->entities[1].flags, TACHO_VOLATILE);
@@ -192,6 +194,9 @@ static const struct {
     {ENTITY("\"labels\": {}"), "entity disk sda needs \"values\""},
     {ENTITY("\"values\": []"), "entity disk sda needs \"values\""},
     {ENTITY("\"values\": {}, \"colour\": 1"), "an entity has the unknown member \"colour\""},
+    {ENTITY("\"values\": {}, \"absent\": []"), "absent: an object of names and reasons"},
+    {ENTITY("\"values\": {\"a\": 1}, \"absent\": {\"a\": \"lost\"}"), "a cannot be both"},
+    {ENTITY("\"values\": {}, \"absent\": {\"a\": 5}"), "a: an object as value must be"},
     {ENTITY("\"values\": {}, \"labels\": []"), "labels: an object of texts"},
     {ENTITY("\"values\": {}, \"labels\": {\"n\": 1}"), "label n: a text was expected"},
     {ENTITY("\"values\": {}, \"parent\": \"sdb\""), "parent of disk sda: the key of an earlier"},
