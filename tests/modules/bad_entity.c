@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Fails: collect */
+#include "tests/modules/bad.h"
+
+static int collect(void *context, struct tacho_batch *batch, int64_t deadline_ns,
+                   struct tacho_err *err)
+{
+    good_collect(context, batch, deadline_ns, err);
+    return good_collect(context, batch, deadline_ns, err);
+}
+
+BAD_PLUGIN(GOOD_METRICS, .open = good_open, .close = good_close, .collect = collect);
