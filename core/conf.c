@@ -3,8 +3,10 @@
  * configuration is one arena; only the plugins' option structs are beside it. */
 #include "core/conf_private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CONF_LIMIT_BYTES = 64 << 20 };
@@ -111,6 +113,21 @@ const char *conf_default_path(void)
     return path && *path ? path : SYSCONFDIR "/tacho/tacho.conf";
 }
 
+/* The folder that a login of root gets. A socket there would hide the one of the system's daemon.
+ */
+#define ROOT_SESSION "/run/user/0"
+
+/* In /tmp anybody may have made it before us. */
+static bool is_own_folder(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0) {
+        return errno == ENOENT;
+    }
+    return S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+           !(status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 const char *conf_default_control(void)
 {
     static _Thread_local char path[256];
@@ -119,9 +136,15 @@ const char *conf_default_control(void)
     if (set && *set) {
         return set;
     }
-    if (runtime && *runtime) {
+    if (runtime && *runtime && strcmp(runtime, ROOT_SESSION) != 0) {
         snprintf(path, sizeof path, "%s/tacho.sock", runtime);
         return path;
     }
-    return "/run/tacho/control.sock";
+    /* A container, cron or su: no session, and no right to make a folder in /run. */
+    snprintf(path, sizeof path, "/tmp/tacho-%u", (unsigned)geteuid());
+    if (geteuid() == 0 || !is_own_folder(path)) {
+        return "/run/tacho/control.sock";
+    }
+    snprintf(path, sizeof path, "/tmp/tacho-%u/control.sock", (unsigned)geteuid());
+    return path;
 }

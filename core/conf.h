@@ -104,7 +104,8 @@ void conf_problem_print(const struct conf_problem *problem, char *out, size_t si
 const char *conf_default_path(void);
 
 /* The control socket that a client asks: TACHO_CONTROL, else XDG_RUNTIME_DIR/tacho.sock, else
- * /run/tacho/control.sock. Also the default of the key `control`. */
+ * /run/tacho/control.sock for root and /tmp/tacho-UID/control.sock for others. Also the default of
+ * the key `control`. */
 const char *conf_default_control(void);
 
 #endif

@@ -228,8 +228,13 @@ static void test_places(void)
     unsetenv("TACHO_CONTROL");
     setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
     CU_ASSERT_STRING_EQUAL(conf_default_control(), "/run/user/7/tacho.sock");
+    setenv("XDG_RUNTIME_DIR", "/run/user/0", 1);
+    CU_ASSERT_PTR_NULL(strstr(conf_default_control(), "/run/user/0"));
     unsetenv("XDG_RUNTIME_DIR");
-    CU_ASSERT_STRING_EQUAL(conf_default_control(), "/run/tacho/control.sock");
+    char own[64];
+    snprintf(own, sizeof own, "/tmp/tacho-%u/control.sock", (unsigned)geteuid());
+    CU_ASSERT_STRING_EQUAL(conf_default_control(),
+                           geteuid() == 0 ? "/run/tacho/control.sock" : own);
     setenv("TACHO_CONTROL", "/c", 1);
     CU_ASSERT_STRING_EQUAL(conf_default_control(), "/c");
     unsetenv("TACHO_CONTROL");
