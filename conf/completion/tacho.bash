@@ -11,7 +11,7 @@ _tacho_subcommands() {
 }
 
 _tacho() {
-    local commands='call check config log plugin version help'
+    local commands='call check config log plugin reload run status version help'
     local word=${COMP_WORDS[COMP_CWORD]} words=
 
     case $COMP_CWORD in
