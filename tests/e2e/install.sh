@@ -28,7 +28,7 @@ expected=(
     usr/share/man/man5/tacho.conf.5
 )
 for module in "$TACHO_BUILDDIR"/plugins/*/*.la "$TACHO_BUILDDIR"/sinks/*/*.la; do
-    if grep -qs "^libdir='/" "$module"; then
+    if grep -qs "^libdir='.*/tachograph'" "$module"; then
         expected+=("usr/lib/tachograph/$(basename "$module" .la).so")
     fi
 done
