@@ -19,13 +19,11 @@ struct tacho_decoder {
     uint32_t count;
     size_t bytes; /* held by all schemas */
     uint64_t clock;
-    char text[3][UNPACK_TEXT_LIMIT + 1]; /* a key, a label's name and value, with their NUL */
 };
 
 /* One batch being read. */
 struct rows {
     struct unpack unpack;
-    struct tacho_decoder *decoder;
     struct schema *schema;
     struct tacho_batch *batch;
     const uint8_t *types;
@@ -280,19 +278,16 @@ static bool get_rows(struct rows *rows)
     return true;
 }
 
-/* Reads a text into one of the decoder's places, with a NUL. */
-static bool get_text(struct rows *rows, int place, const char **out)
+/* Reads a text and gives it a NUL, in memory that lives as long as the batch. */
+static bool get_text(struct rows *rows, const char **out)
 {
     const char *data;
     uint32_t length;
     if (!unpack_text(&rows->unpack, &data, &length)) {
         return false;
     }
-    char *copy = rows->decoder->text[place];
-    memcpy(copy, data, length);
-    copy[length] = '\0';
-    *out = copy;
-    return true;
+    *out = arena_text_of(&rows->batch->texts, data, length);
+    return *out || unpack_fail(&rows->unpack, "its texts are too long");
 }
 
 static bool get_extra_labels(struct rows *rows)
@@ -303,7 +298,7 @@ static bool get_extra_labels(struct rows *rows)
         return false;
     }
     for (uint32_t i = 0; i < pairs; i++) {
-        if (!get_text(rows, 1, &name) || !get_text(rows, 2, &value)) {
+        if (!get_text(rows, &name) || !get_text(rows, &value)) {
             return false;
         }
         batch_label(rows->batch, name, value);
@@ -318,7 +313,7 @@ static bool get_extra(struct rows *rows)
     int64_t parent;
     const char *key;
     if (!unpack_array(&rows->unpack, &length) || !unpack_uint(&rows->unpack, UINT32_MAX, &shape) ||
-        !get_text(rows, 0, &key) || !unpack_int(&rows->unpack, &parent)) {
+        !get_text(rows, &key) || !unpack_int(&rows->unpack, &parent)) {
         return false;
     }
     if (shape >= rows->schema->shape_count || parent < -1 ||
@@ -403,7 +398,7 @@ static int bad_batch(const struct rows *rows, size_t length, struct tacho_err *e
 int decode_batch(struct tacho_decoder *decoder, const void *data, size_t length,
                  struct tacho_batch **out, struct tacho_err *err)
 {
-    struct rows rows = {.decoder = decoder};
+    struct rows rows = {.schema = NULL};
     uint32_t count;
     uint64_t id;
     unpack_init(&rows.unpack, data, length);

@@ -2,7 +2,7 @@
 /*
  * Sealed batches into wire formats. encode_batch is what sinks use (by way of the host table): each
  * format is made once for a batch and kept in it. The others write into a buffer of the caller's.
- * JSON: core/README.md. Rows and schema: sinks/msgpack/README.md, byte by byte. Any thread.
+ * What they look like, byte by byte: core/FORMATS.md. Any thread.
  */
 #ifndef TACHO_CORE_ENCODE_H
 #define TACHO_CORE_ENCODE_H

@@ -2,6 +2,7 @@
 /* MessagePack pull reader; see unpack.h. */
 #include "core/unpack.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include "core/utf8.h"
@@ -27,15 +28,20 @@ static size_t bytes_left(const struct unpack *unpack)
 /* Reads a big-endian number of 1, 2, 4 or 8 bytes. */
 static bool get_number(struct unpack *unpack, unsigned bytes, uint64_t *out)
 {
+    uint64_t eight = 0;
     if (bytes_left(unpack) < bytes) {
         return unpack_fail(unpack, "the bytes end inside a number");
     }
-    uint64_t number = 0;
-    for (unsigned i = 0; i < bytes; i++) {
-        number = number << 8 | unpack->at[i];
+    if (bytes_left(unpack) >= sizeof eight) {
+        memcpy(&eight, unpack->at, sizeof eight); /* One load, then what is too much goes. */
+        *out = be64toh(eight) >> (64 - 8 * bytes);
+    } else {
+        for (unsigned i = 0; i < bytes; i++) {
+            eight = eight << 8 | unpack->at[i];
+        }
+        *out = eight;
     }
     unpack->at += bytes;
-    *out = number;
     return true;
 }
 

@@ -3,6 +3,7 @@
  * A pull reader over MessagePack bytes: one item at a time, nothing copied, nothing allocated, no
  * byte touched beyond the end. An array or a map gives its count only; its members are the next
  * items. After the first problem every read fails, and `problem` says what it was and `at` where.
+ * Why not msgpack-c's: core/adr/0009-pull-reader.md.
  */
 #ifndef TACHO_CORE_UNPACK_H
 #define TACHO_CORE_UNPACK_H

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Encoding: sizes, numbers, texts, and the cache. What comes back is tested in test_decode. */
-#include <float.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -95,6 +94,44 @@ static void test_numbers_read_back(void)
     buf_fini(&out);
 }
 
+/* The number of significant digits, without zeros at the end. */
+static unsigned digits_of(const char *text)
+{
+    unsigned count = 0, zeros = 0;
+    for (; *text && *text != 'e'; text++) {
+        if (*text >= '1' && *text <= '9') {
+            count += zeros + 1;
+            zeros = 0;
+        } else if (*text == '0' && count > 0) {
+            zeros++;
+        }
+    }
+    return count;
+}
+
+static void test_no_shorter_number_reads_back(void)
+{
+    struct buf out;
+    uint64_t state = 88172645463325252u;
+    buf_init(&out, 1024);
+    for (int i = 0; i < 100000; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        double number = ldexp((double)(state >> 11), -(int)(state % 75));
+        buf_reset(&out);
+        encode_json_number(&out, number);
+        buf_putc(&out, '\0');
+        for (unsigned precision = 15; precision < digits_of(out.data); precision++) {
+            char shorter[40];
+            snprintf(shorter, sizeof shorter, "%.*g", (int)precision, number);
+            CU_ASSERT_NOT_EQUAL_FATAL(strtod(shorter, NULL), number);
+        }
+        CU_ASSERT_EQUAL_FATAL(strtod(out.data, NULL), number);
+    }
+    buf_fini(&out);
+}
+
 static void check_text(const char *text, const char *expected)
 {
     struct buf out;
@@ -142,6 +179,7 @@ const struct test tests[] = {
     {"made_once", test_made_once},
     {"numbers_are_short", test_numbers_are_short},
     {"numbers_read_back", test_numbers_read_back},
+    {"no_shorter_number_reads_back", test_no_shorter_number_reads_back},
     {"texts_are_escaped", test_texts_are_escaped},
     {"random_json_parses", test_random_json_parses},
     {NULL, NULL},
