@@ -13,6 +13,7 @@
 #include "core/encode.h"
 #include "core/err.h"
 #include "core/metric.h"
+#include "core/process.h"
 #include "core/store.h"
 
 static struct host *host_of(const struct tacho_host *table)
@@ -251,6 +252,8 @@ static const struct tacho_host functions = {
     .cursor_seek = cursor_seek,
     .cursor_next = cursor_next,
     .cursor_close = cursor_close,
+    .process = process_read,
+    .process_sees_host = process_sees_host,
 };
 
 static int add_table(struct host *host, const struct module *module, struct tacho_err *err)

@@ -298,6 +298,24 @@ struct tacho_store_stats {
         degraded; /* 1 while writing fails; batches wait in memory, then are announced as a gap */
 };
 
+/* Who a process is. Texts are "" where there is nothing to say. */
+struct tacho_process {
+    uint32_t struct_size; /* set by the caller, before the call */
+    int32_t pid;
+    uint32_t uid;
+    uint32_t reserved;
+    uint64_t start_ticks;  /* with pid: names the process, as numbers are used again */
+    int64_t start_wall_ns; /* 0: not known */
+    char user[64];
+    char name[64];     /* as the kernel calls it */
+    char command[256]; /* with arguments; cut */
+    char container[68];
+    char runtime[16]; /* docker, podman, containerd, cri-o */
+    char pod[40];     /* UID of the Kubernetes pod */
+    char job[24];     /* Slurm */
+    char unit[128];   /* systemd unit */
+};
+
 /* ---- what the host offers -------------------------------------------------------------------- */
 
 struct tacho_host {
@@ -395,6 +413,12 @@ struct tacho_host {
     int (*cursor_next)(struct tacho_cursor *cursor, struct tacho_batch **out,
                        struct tacho_err *err);
     void (*cursor_close)(struct tacho_cursor *cursor);
+
+    /* Who a process is, read below `proc` ("/proc", or where a container has the machine's). `out`
+     * has its struct_size set. TACHO_NO_DATA: no such process. `process_sees_host` is 0 inside a
+     * PID namespace, where numbers that a driver tells mean nothing. */
+    int (*process)(const char *proc, int32_t pid, struct tacho_process *out, struct tacho_err *err);
+    int (*process_sees_host)(const char *proc);
 };
 
 /* Whether this host has a function: for members added after the version you need. */
