@@ -219,6 +219,8 @@ void batch_move(struct tacho_batch *to, struct tacho_batch *from)
     SWAP(to->texts, from->texts);
     to->flags |= from->flags;
     to->truncated = from->truncated;
+    to->mixed = from->mixed;
+    memcpy(to->has_metric, from->has_metric, sizeof to->has_metric);
     to->wall_ns = from->wall_ns;
     to->duration_ns = from->duration_ns;
     if (from->numbered) {
