@@ -6,7 +6,7 @@
 #include "core/metric.h"
 #include "tests/harness.h"
 
-static const char *const units[] = {"",      "bytes",   "watts",   "joules",  "celsius",
+static const char *const units[] = {"",      "rpm",     "bytes",   "watts",   "joules", "celsius",
                                     "hertz", "seconds", "percent", "bytes/s", NULL};
 
 static bool unit_known(const char *unit)
