@@ -124,11 +124,11 @@ static void put_inodes(const struct out *out, const struct statvfs *status)
 {
     if (status->f_files) {
         uint64_t used = status->f_files > status->f_ffree ? status->f_files - status->f_ffree : 0;
-        out_count(out, M_FILESYSTEM_INODES_TOTAL, status->f_files);
+        out_count(out, M_FILESYSTEM_INODES_CAPACITY, status->f_files);
         out_count(out, M_FILESYSTEM_INODES_USED, used);
         out_count(out, M_FILESYSTEM_INODES_FREE, status->f_ffree);
     } else { /* made as they are needed, as in btrfs */
-        for (int32_t m = M_FILESYSTEM_INODES_TOTAL; m <= M_FILESYSTEM_INODES_FREE; m++) {
+        for (int32_t m = M_FILESYSTEM_INODES_CAPACITY; m <= M_FILESYSTEM_INODES_FREE; m++) {
             out_absent(out, m, TACHO_ABSENT_UNSUPPORTED);
         }
     }

@@ -316,9 +316,9 @@ void processes_host(const struct proc *proc, const struct out *out)
                                processes->zombie};
     for (int32_t i = 0; processes->limit && i < 4; i++) {
         if (processes->error) {
-            out_absent(out, M_PROCESSES_TOTAL + i, reason_of(processes->error));
+            out_absent(out, M_PROCESSES_COUNT + i, reason_of(processes->error));
         } else {
-            out_count(out, M_PROCESSES_TOTAL + i, counts[i]);
+            out_count(out, M_PROCESSES_COUNT + i, counts[i]);
         }
     }
 }

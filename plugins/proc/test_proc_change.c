@@ -140,7 +140,7 @@ static void test_process_cpu(void)
     tree_remove(root, "proc/42/stat");
     tree_remove(root, "proc/42");
     bed_tick(&bed, 2);
-    CU_ASSERT_EQUAL(HOST("processes.total"), 2);
+    CU_ASSERT_EQUAL(HOST("processes.count"), 2);
     CU_ASSERT_EQUAL(nth_of("process", "42:99999"), -1);
     bed_fini(&bed);
 }
@@ -351,7 +351,7 @@ static void test_empty_files(void)
     bed_tick(&bed, 1);
     CU_ASSERT_EQUAL(absence("host", "node", "memory.total"), TACHO_ABSENT_UNSUPPORTED);
     CU_ASSERT_EQUAL(absence("host", "node", "system.uptime"), TACHO_ABSENT_ERROR);
-    CU_ASSERT_EQUAL(HOST("processes.total"), 0);
+    CU_ASSERT_EQUAL(HOST("processes.count"), 0);
     CU_ASSERT_EQUAL(fakehost_count(bed.batch, "process"), 0);
     CU_ASSERT_EQUAL(fakehost_count(bed.batch, "disk") + fakehost_count(bed.batch, "nic"), 0);
     bed_fini(&bed);
@@ -371,7 +371,7 @@ static void test_nothing_there(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/proc/stat"));
     CU_ASSERT_EQUAL(absence("host", "node", "cpu.user"), TACHO_ABSENT_UNSUPPORTED);
     CU_ASSERT_EQUAL(absence("host", "node", "memory.used"), TACHO_ABSENT_UNSUPPORTED);
-    CU_ASSERT_EQUAL(absence("host", "node", "processes.total"), TACHO_ABSENT_UNSUPPORTED);
+    CU_ASSERT_EQUAL(absence("host", "node", "processes.count"), TACHO_ABSENT_UNSUPPORTED);
     bed_fini(&bed);
 }
 
@@ -388,7 +388,7 @@ static void test_options_switch_off(void)
     CU_ASSERT_EQUAL(fakehost_count(bed.batch, "cpu") + fakehost_count(bed.batch, "sensor"), 0);
     CU_ASSERT_EQUAL(fakehost_count(bed.batch, "numa") + fakehost_count(bed.batch, "process"), 0);
     CU_ASSERT_PTR_NULL(fakehost_find(bed.batch, "host", 0, "pressure.cpu.some.avg10"));
-    CU_ASSERT_PTR_NULL(fakehost_find(bed.batch, "host", 0, "processes.total"));
+    CU_ASSERT_PTR_NULL(fakehost_find(bed.batch, "host", 0, "processes.count"));
     CU_ASSERT_EQUAL(fakehost_count(bed.batch, "disk"), 1);
     CU_ASSERT(nth_of("nic", "vethab12") >= 0 && nth_of("nic", "lo") < 0);
     bed_fini(&bed);

@@ -41,7 +41,7 @@ static void open_gpu(const struct sim *sim, const struct sim_gpu *gpu, struct ta
     host->label(batch, "index", text);
     (void)snprintf(text, sizeof text, "%s (simulated)", gpu->profile->name);
     host->label(batch, "name", text);
-    (void)snprintf(text, sizeof text, "%08" PRIX32 ":%02" PRIX32 ":00.0", gpu->index / 128,
+    (void)snprintf(text, sizeof text, "%04" PRIx32 ":%02" PRIx32 ":00.0", gpu->index / 128,
                    gpu->index % 128 + 1);
     host->label(batch, "pci_bus_id", text);
     host->label(batch, "simulated", "true");
