@@ -22,7 +22,7 @@ static const char usage[] =
     "plugin. A VALUE that is a JSON number, true or false is sent as such, all others as text.\n"
     "\n"
     "  -a, --args JSON       arguments as one JSON object; KEY=VALUE goes on top\n"
-    "  -c, --control PATH    control socket of the daemon (default: TACHO_CONTROL, or %s)\n"
+    "      --control PATH    control socket of the daemon (default: TACHO_CONTROL, or %s)\n"
     "  -t, --timeout TIME    give up after this time (default 10s; 0: never)\n"
     "      --compact         one line, also on a terminal\n"
     "\n"
@@ -124,7 +124,7 @@ static int run(struct call *call, int argc, char **argv)
         {"timeout", required_argument, NULL, 't'}, {"compact", no_argument, NULL, 'C'},
         {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     int option, status;
-    while ((option = getopt_long(argc, argv, "a:c:t:h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "a:t:h", options, NULL)) != -1) {
         if (option == 'h') {
             printf(usage, conf_default_control());
             return CMD_OK;

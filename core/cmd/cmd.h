@@ -7,6 +7,8 @@
 #ifndef TACHO_CORE_CMD_CMD_H
 #define TACHO_CORE_CMD_CMD_H
 
+#include <stddef.h>
+
 /* Exit codes, of sysexits.h where there is one. */
 enum cmd_exit {
     CMD_OK = 0,
@@ -22,6 +24,18 @@ struct command {
     int (*run)(int argc, char **argv);
     const char *summary; /* NULL: not listed in the help */
 };
+
+/* A family of commands: tacho itself, `tacho log`, `tacho plugin`. */
+struct command_table {
+    const char *name;  /* "tacho log" */
+    const char *usage; /* what stands behind the name in the help */
+    const char *tail;  /* last lines of the help */
+    const struct command *commands;
+    size_t count;
+};
+
+/* Runs the command that argv[1] names, or prints the help. */
+int cmd_dispatch(const struct command_table *table, int argc, char **argv);
 
 #define COMMAND(name, function, summary) int function(int argc, char **argv);
 #include "core/cmd/commands.def"

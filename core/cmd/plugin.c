@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tacho plugin: finds the subcommand, as main does, and what the subcommands share. */
+/* tacho plugin: the family of commands about plugins, and what they share. */
 #include "core/cmd/plugin.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "core/cmd/cmd.h"
 
@@ -13,32 +12,17 @@ static const struct command subcommands[] = {
 #undef SUBCOMMAND
 };
 
-static void print_help(FILE *out)
-{
-    fputs("usage: tacho plugin COMMAND [ARGUMENTS]\n\n", out);
-    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
-        fprintf(out, "  %-10s %s\n", subcommands[i].name, subcommands[i].summary);
-    }
-    fputs("\n'tacho plugin COMMAND --help' tells more.\n", out);
-}
+static const struct command_table table = {
+    .name = "tacho plugin",
+    .usage = "COMMAND [ARGUMENTS]",
+    .tail = "'tacho plugin COMMAND --help' tells more.",
+    .commands = subcommands,
+    .count = sizeof subcommands / sizeof subcommands[0],
+};
 
 int cmd_plugin(int argc, char **argv)
 {
-    if (argc < 2) {
-        print_help(stderr);
-        return CMD_USAGE;
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        print_help(stdout);
-        return CMD_OK;
-    }
-    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
-        if (strcmp(subcommands[i].name, argv[1]) == 0) {
-            return subcommands[i].run(argc - 1, argv + 1);
-        }
-    }
-    fprintf(stderr, "tacho plugin: there is no command '%s'; see 'tacho plugin --help'\n", argv[1]);
-    return CMD_USAGE;
+    return cmd_dispatch(&table, argc, argv);
 }
 
 const char *plugin_roles(const struct tacho_plugin *plugin, char *out, size_t size)
