@@ -13,7 +13,7 @@
 #include "core/clock.h"
 #include "core/metric.h"
 
-enum { FIRST_ROWS = 16 };
+enum { FIRST_ROWS = 4 }; /* enough to see the interval */
 
 /* A walk over the numbers of a batch: the stable entities' gauges and counters. */
 struct walk {
@@ -169,14 +169,24 @@ bool history_shape(struct history *history, const struct tacho_batch *before,
     return true;
 }
 
-/* Doubles the rows; within the bound it gives up resolution instead. */
+/* How many rows a minute takes at the pace seen so far, within the bound. */
+static uint32_t rows_needed(const struct history *history)
+{
+    int64_t limit = HISTORY_SPAN_NS / (HISTORY_STEP_NS - HISTORY_JITTER_NS) + 1;
+    int64_t affordable = HISTORY_BYTES / (int64_t)(history_bytes(history) / history->size);
+    int64_t seen_ns = history_time(history, history->rows - 1) - history_time(history, 0);
+    int64_t rows = seen_ns > 0 ? HISTORY_SPAN_NS * (history->rows - 1) / seen_ns + 2 : limit;
+    rows += rows / 8; /* a pace that is a little faster later on */
+    rows = rows < limit ? rows : limit;
+    return (uint32_t)(rows < affordable ? rows : affordable);
+}
+
+/* Makes room for a minute; where the bound does not allow that, gives up resolution. */
 static void grow(struct history *history)
 {
     struct history larger;
-    uint32_t limit = HISTORY_SPAN_NS / (HISTORY_STEP_NS - HISTORY_JITTER_NS) + 1;
-    uint32_t size = history->size * 2 < limit ? history->size * 2 : limit;
-    if (history->size == limit || 2 * history_bytes(history) > HISTORY_BYTES ||
-        !allocate(&larger, history->columns, size)) {
+    uint32_t size = rows_needed(history);
+    if (size <= history->size || !allocate(&larger, history->columns, size)) {
         history->step_ns *= 2;
         return;
     }
