@@ -18,6 +18,8 @@ struct tacho_cursor {
     int folder_fd; /* -1: one file */
     int fd;        /* the segment being read, or -1 */
     char name[SEGMENT_NAME];
+    struct segment *list; /* as the folder was when we looked last */
+    size_t list_count;
     struct walk walk;
     bool sealed; /* its seal was read */
     bool looked; /* a newer segment was seen when this one ended: it cannot grow any more */
@@ -51,25 +53,51 @@ static void enter_segment(struct tacho_cursor *cursor, int fd)
     cursor->stats.segments++;
 }
 
-/* The oldest segment behind the one read last. */
-static int find_next(const struct tacho_cursor *cursor, struct segment *out, struct tacho_err *err)
+/* The oldest segment of the list behind the one read last, or NULL. */
+static const struct segment *search(const struct tacho_cursor *cursor)
 {
-    struct segment *list;
-    size_t count;
-    int result = segment_list(cursor->folder_fd, &list, &count, err);
-    if (result != TACHO_OK) {
-        return result;
-    }
-    result = TACHO_NO_DATA;
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(list[i].name, cursor->name) > 0) {
-            *out = list[i];
-            result = TACHO_OK;
-            break;
+    size_t low = 0, high = cursor->list_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(cursor->list[middle].name, cursor->name) > 0) {
+            high = middle;
+        } else {
+            low = middle + 1;
         }
     }
-    free(list);
+    return low < cursor->list_count ? &cursor->list[low] : NULL;
+}
+
+static int list_again(struct tacho_cursor *cursor, struct tacho_err *err)
+{
+    struct segment *list = NULL;
+    size_t count = 0;
+    int result = segment_list(cursor->folder_fd, &list, &count, err);
+    if (result == TACHO_OK) {
+        free(cursor->list);
+        cursor->list = list;
+        cursor->list_count = count;
+    }
     return result;
+}
+
+/* The oldest segment behind the one read last. The folder is looked at again only when the last
+ * look tells of no more: new ones come behind all others. */
+static int find_next(struct tacho_cursor *cursor, struct segment *out, struct tacho_err *err)
+{
+    const struct segment *next = search(cursor);
+    if (!next) {
+        int result = list_again(cursor, err);
+        if (result != TACHO_OK) {
+            return result;
+        }
+        next = search(cursor);
+    }
+    if (!next) {
+        return TACHO_NO_DATA;
+    }
+    *out = *next;
+    return TACHO_OK;
 }
 
 static int open_next(struct tacho_cursor *cursor, struct tacho_err *err)
@@ -203,8 +231,6 @@ static int64_t last_ns(const struct tacho_cursor *cursor, const char *name)
 
 int cursor_seek(struct tacho_cursor *cursor, int64_t wall_ns, struct tacho_err *err)
 {
-    struct segment *list;
-    size_t count;
     cursor->from_ns = wall_ns;
     cursor->expected_seq = 0;
     if (cursor->folder_fd < 0) {
@@ -212,15 +238,15 @@ int cursor_seek(struct tacho_cursor *cursor, int64_t wall_ns, struct tacho_err *
         walk_init(&cursor->walk, cursor->fd);
         return TACHO_OK;
     }
-    int result = segment_list(cursor->folder_fd, &list, &count, err);
+    int result = list_again(cursor, err);
     if (result != TACHO_OK) {
         return result;
     }
     leave_segment(cursor);
-    size_t low = 0, high = count;
+    size_t low = 0, high = cursor->list_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (last_ns(cursor, list[middle].name) < wall_ns) {
+        if (last_ns(cursor, cursor->list[middle].name) < wall_ns) {
             low = middle + 1;
         } else {
             high = middle;
@@ -228,9 +254,8 @@ int cursor_seek(struct tacho_cursor *cursor, int64_t wall_ns, struct tacho_err *
     }
     cursor->name[0] = '\0';
     if (low > 0) {
-        memcpy(cursor->name, list[low - 1].name, sizeof cursor->name);
+        memcpy(cursor->name, cursor->list[low - 1].name, sizeof cursor->name);
     }
-    free(list);
     return TACHO_OK;
 }
 
@@ -300,6 +325,7 @@ void cursor_close(struct tacho_cursor *cursor)
     if (cursor->decoder) {
         decoder_free(cursor->decoder);
     }
+    free(cursor->list);
     free(cursor->path);
     free(cursor);
 }

@@ -18,9 +18,10 @@
 #include "core/store_walk.h"
 
 enum {
-    BLOCK_BYTES = 512 * 1024, /* of frames, before compression */
+    BLOCK_BYTES = 256 * 1024, /* of frames, before compression */
     LEVEL = 3,
-    WINDOW_LOG = 19, /* one block: also what a reader needs in memory */
+    WINDOW_LOG = 18, /* one block: also what a reader needs in memory */
+    TABLE_LOG = 14,  /* a third of the memory of larger tables, for one part in a hundred of size */
     SCHEMAS_MAX = 1024,
 };
 
@@ -240,7 +241,9 @@ static bool pack_init(struct pack *pack, int from_fd, int to_fd)
     pack->zstd = ZSTD_createCCtx();
     return pack->zstd &&
            !ZSTD_isError(ZSTD_CCtx_setParameter(pack->zstd, ZSTD_c_compressionLevel, LEVEL)) &&
-           !ZSTD_isError(ZSTD_CCtx_setParameter(pack->zstd, ZSTD_c_windowLog, WINDOW_LOG));
+           !ZSTD_isError(ZSTD_CCtx_setParameter(pack->zstd, ZSTD_c_windowLog, WINDOW_LOG)) &&
+           !ZSTD_isError(ZSTD_CCtx_setParameter(pack->zstd, ZSTD_c_hashLog, TABLE_LOG)) &&
+           !ZSTD_isError(ZSTD_CCtx_setParameter(pack->zstd, ZSTD_c_chainLog, TABLE_LOG));
 }
 
 static void pack_fini(struct pack *pack)
