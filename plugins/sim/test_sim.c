@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/sim/rig.h"
+#include "plugins/sim/test_rig.h"
 #include "tests/harness.h"
 
 /* ---- the same again -------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 /* Simulated GPUs: every fault shows what it should, in the batch, as an event and as a result. */
 #include <string.h>
 
-#include "plugins/sim/rig.h"
+#include "plugins/sim/test_rig.h"
 #include "tests/harness.h"
 
 static const char *event_text(const struct tacho_batch *event, const char *metric)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the unit tests of sim share: an instance in a host of its own. */
-#ifndef TACHO_PLUGINS_SIM_RIG_H
-#define TACHO_PLUGINS_SIM_RIG_H
+#ifndef TACHO_PLUGINS_SIM_TEST_RIG_H
+#define TACHO_PLUGINS_SIM_TEST_RIG_H
 
 #include "plugins/sim/sim.h"
 #include "tests/fakehost.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the unit tests of sim share; see rig.h. */
-#include "plugins/sim/rig.h"
+#include "plugins/sim/test_rig.h"
 
 #include "tests/harness.h"
 
