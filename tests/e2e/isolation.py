@@ -24,8 +24,9 @@ sinks = ( { plugin = "recorder"; path = "@record"; } );
     '  { plugin = "crash"; name = "%s"; interval = "100ms"; deadline = "100ms"; isolate = true; '
     'behaviour = "%s"; at = 4; unless = "@well"; }' % (name, what[0]) for name, what in BAD.items())
 
-# A crash is to end by its signal under a sanitizer too.
-QUIET = {"ASAN_OPTIONS": "handle_segv=0", "TSAN_OPTIONS": "handle_segv=0"}
+# Under a sanitizer too a crash is to end by its signal, and an exit at once.
+QUIET = {name: os.environ.get(name, "") + ":handle_segv=0:" + more for name, more in (
+    ("ASAN_OPTIONS", ""), ("TSAN_OPTIONS", "atexit_sleep_ms=0"))}
 
 
 def processes():
@@ -127,7 +128,7 @@ sinks = ( { plugin = "recorder"; path = "@record"; } );
 
 def abandoned():
     """A child that cannot be ended is named, not doubled, and taken leave of."""
-    with Daemon(STUBBORN) as daemon:
+    with Daemon(STUBBORN, **QUIET) as daemon:
         daemon.start()
         wait_for("the child to be abandoned", lambda: "is still alive" in daemon.log())
         check(len(children(daemon)) == 2, "a second child was started beside the stuck one")
@@ -140,7 +141,7 @@ def abandoned():
 
 def stop_while_stuck():
     """Stopping does not wait for a child that does not answer; the child leaves by itself."""
-    with Daemon(STUBBORN) as daemon:
+    with Daemon(STUBBORN, **QUIET) as daemon:
         daemon.start()
         wait_for("it to be stuck", lambda: "deaf: " in daemon.log())
         pids = set(children(daemon))
