@@ -16,6 +16,7 @@
 
 #include "core/clock.h"
 #include "core/err.h"
+#include "core/unpack.h"
 
 /* ---- names and lists ------------------------------------------------------------------------- */
 
@@ -205,54 +206,66 @@ void segment_put_seal(struct buf *out, uint64_t seq, const struct segment_seal *
     put_map(out, FRAME_SEAL, seq, MEMBERS(seal_members), seal);
 }
 
-static void take_member(const msgpack_object *value, const struct member *member, char *base)
+static void take_member(const struct unpack_item *value, const struct member *member, char *base)
 {
     char *at = base + member->offset;
-    bool whole = value->type == MSGPACK_OBJECT_POSITIVE_INTEGER;
-    if (member->type == UNSIGNED && whole) {
-        memcpy(at, &value->via.u64, sizeof(uint64_t));
-    } else if (member->type == SIGNED &&
-               (whole || value->type == MSGPACK_OBJECT_NEGATIVE_INTEGER)) {
-        memcpy(at, &value->via.i64, sizeof(int64_t));
-    } else if (member->type == TEXT && value->type == MSGPACK_OBJECT_STR) {
-        size_t length = value->via.str.size;
-        length = length < SEGMENT_TEXT ? length : SEGMENT_TEXT - 1;
-        memcpy(at, value->via.str.ptr, length);
+    if (value->type == UNPACK_UINT && member->type != TEXT) {
+        memcpy(at, &value->as.number, sizeof(uint64_t));
+    } else if (value->type == UNPACK_NEG && member->type == SIGNED) {
+        memcpy(at, &value->as.integer, sizeof(int64_t));
+    } else if (value->type == UNPACK_STR && member->type == TEXT) {
+        size_t length = value->length < SEGMENT_TEXT ? value->length : SEGMENT_TEXT - 1;
+        memcpy(at, value->as.data, length);
         at[length] = '\0';
     }
 }
 
-static void take_pair(const msgpack_object_kv *pair, const struct member *members, size_t count,
-                      char *base)
+static const struct member *find_member(const struct unpack_item *key, const struct member *members,
+                                        size_t count)
 {
-    if (pair->key.type != MSGPACK_OBJECT_STR) {
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        size_t length = strlen(members[i].key);
-        if (pair->key.via.str.size == length &&
-            memcmp(pair->key.via.str.ptr, members[i].key, length) == 0) {
-            take_member(&pair->val, &members[i], base);
+    for (size_t i = 0; key->type == UNPACK_STR && i < count; i++) {
+        if (key->length == strlen(members[i].key) &&
+            memcmp(key->as.data, members[i].key, key->length) == 0) {
+            return &members[i];
         }
     }
+    return NULL;
+}
+
+/* A pair of a map; keys that nobody knows are left out, with all that is in their values. */
+static bool read_pair(struct unpack *unpack, const struct member *members, size_t count, char *base)
+{
+    struct unpack before = *unpack;
+    struct unpack_item key, value;
+    if (!unpack_skip(unpack) || !unpack_next(&before, &key)) {
+        return false;
+    }
+    before = *unpack;
+    if (!unpack_skip(unpack) || !unpack_next(&before, &value)) {
+        return false;
+    }
+    const struct member *member = find_member(&key, members, count);
+    if (member) {
+        take_member(&value, member, base);
+    }
+    return true;
 }
 
 static int read_map(const struct frame *frame, const struct member *members, size_t count,
                     void *base)
 {
-    msgpack_unpacked whole;
-    msgpack_unpacked_init(&whole);
-    int result = TACHO_RETRY;
-    if (msgpack_unpack_next(&whole, (const char *)frame->payload, frame->length, NULL) ==
-            MSGPACK_UNPACK_SUCCESS &&
-        whole.data.type == MSGPACK_OBJECT_MAP) {
-        for (uint32_t i = 0; i < whole.data.via.map.size; i++) {
-            take_pair(&whole.data.via.map.ptr[i], members, count, base);
-        }
-        result = TACHO_OK;
+    struct unpack unpack;
+    uint32_t pairs;
+    unpack_init(&unpack, frame->payload, frame->length);
+    if (!unpack_map(&unpack, &pairs)) {
+        return TACHO_RETRY;
     }
-    msgpack_unpacked_destroy(&whole);
-    return result;
+    for (uint32_t i = 0; i < pairs; i++) {
+        if (!read_pair(&unpack, members, count, base)) {
+            return TACHO_RETRY;
+        }
+    }
+    return TACHO_OK;
 }
 
 int segment_read_header(const struct frame *frame, struct segment_header *out)

@@ -7,6 +7,7 @@
 #include "core/store_crc.h"
 #include "core/store_frame.h"
 #include "core/store_scan.h"
+#include "core/store_segment.h"
 #include "tests/harness.h"
 
 enum { FRAMES = 20 };
@@ -168,6 +169,31 @@ static void test_too_long(void)
     buf_fini(&out);
 }
 
+static int read_gap(const char *payload, size_t length, struct segment_gap *out)
+{
+    struct frame frame;
+    struct buf bytes;
+    buf_init(&bytes, 1024);
+    frame_put(&bytes, FRAME_GAP, 1, payload, length);
+    CU_ASSERT_EQUAL(frame_parse((uint8_t *)bytes.data, bytes.length, &frame), FRAME_WHOLE);
+    int result = segment_read_gap(&frame, out);
+    buf_fini(&bytes);
+    return result;
+}
+
+/* A payload may claim to hold more than it does, and may hold keys of a later version. */
+static void test_maps(void)
+{
+    static const char claims[] = "\xdf\xff\xff\xff\xff", cut[] = "\x81\xa1";
+    static const char later[] = "\x82\xa3new\x92\x01\x81\x02\x03\xa9"
+                                "first_seq\x07";
+    struct segment_gap gap;
+    CU_ASSERT_EQUAL(read_gap(claims, sizeof claims - 1, &gap), TACHO_RETRY);
+    CU_ASSERT_EQUAL(read_gap(cut, sizeof cut - 1, &gap), TACHO_RETRY);
+    CU_ASSERT_EQUAL(read_gap(later, sizeof later - 1, &gap), TACHO_OK);
+    CU_ASSERT_EQUAL(gap.first_seq, 7);
+}
+
 const struct test tests[] = {
     {"crc_vector", test_crc_vector},
     {"crc_paths_agree", test_crc_paths_agree},
@@ -176,5 +202,6 @@ const struct test tests[] = {
     {"flip_any_byte", test_flip_any_byte},
     {"holes", test_holes},
     {"too_long", test_too_long},
+    {"maps", test_maps},
     {NULL, NULL},
 };
