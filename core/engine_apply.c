@@ -236,6 +236,7 @@ static void apply(struct engine *engine, struct plan *plan)
     subscribe_fresh(engine, plan);
     end_gone(engine, plan);
     run_fresh(engine, plan);
+    engine_watch_again(engine);
     if (identity != plan->identity && engine->left_behind_count == left_behind) {
         identity_free(identity);
     }

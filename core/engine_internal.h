@@ -64,9 +64,10 @@ struct engine {
 
     pthread_t watcher;
     bool watching;
-    pthread_mutex_t watch_lock; /* protects watch_ends */
+    pthread_mutex_t watch_lock; /* protects watch_ends and watch_changed */
     pthread_cond_t watch_wake;
     bool watch_ends;
+    bool watch_changed;            /* instances came or went: look at once */
     atomic_int_least64_t owner_ns; /* when the owner's thread was last seen alive */
 
     int request_fd;
@@ -121,4 +122,5 @@ void engine_watch_init(struct engine *engine);
 void engine_watch_fini(struct engine *engine);
 int engine_watch(struct engine *engine, struct tacho_err *err);
 void engine_unwatch(struct engine *engine);
+void engine_watch_again(struct engine *engine);
 #endif

@@ -13,8 +13,8 @@
 #include "core/notify.h"
 
 #define SHORTEST_SLEEP_NS (5 * NS_PER_MS)
-#define LONGEST_SLEEP_NS (250 * NS_PER_MS) /* so that an end or a new interval is noticed */
-#define OWNER_SILENCE_NS (10 * NS_PER_S)   /* longer than any reload */
+#define LONGEST_SLEEP_NS NS_PER_S
+#define OWNER_SILENCE_NS (10 * NS_PER_S) /* longer than any reload */
 
 struct watch {
     struct engine *engine;
@@ -78,10 +78,11 @@ static bool sleep_until(struct engine *engine, int64_t mono_ns)
 {
     struct timespec until = {.tv_sec = mono_ns / NS_PER_S, .tv_nsec = mono_ns % NS_PER_S};
     pthread_mutex_lock(&engine->watch_lock);
-    while (!engine->watch_ends &&
+    while (!engine->watch_ends && !engine->watch_changed &&
            pthread_cond_timedwait(&engine->watch_wake, &engine->watch_lock, &until) == 0) {
     }
     bool goes_on = !engine->watch_ends;
+    engine->watch_changed = false;
     pthread_mutex_unlock(&engine->watch_lock);
     return goes_on;
 }
@@ -133,6 +134,14 @@ int engine_watch(struct engine *engine, struct tacho_err *err)
     pthread_setname_np(engine->watcher, "watcher");
     engine->watching = true;
     return TACHO_OK;
+}
+
+void engine_watch_again(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->watch_lock);
+    engine->watch_changed = true;
+    pthread_cond_signal(&engine->watch_wake);
+    pthread_mutex_unlock(&engine->watch_lock);
 }
 
 void engine_unwatch(struct engine *engine)
