@@ -17,7 +17,7 @@
 
 #include "plugins/nvtop/nvtop.h"
 
-#define POLITE_MS 200
+#define POLITE_MS 100
 #define FORCED_MS 400
 #define READ_BYTES 16384
 #define ARGUMENTS 64

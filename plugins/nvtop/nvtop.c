@@ -91,11 +91,8 @@ static int fail_flood(const struct nvtop *nvtop, struct tacho_err *err)
                       nvtop->options->max_output_bytes);
 }
 
-static int fail_cancelled(struct nvtop *nvtop, struct tacho_err *err)
+static int fail_cancelled(struct tacho_err *err)
 {
-    uint64_t taken;
-    ssize_t got = read(nvtop->wake, &taken, sizeof taken);
-    (void)got; /* who was woken has something to take */
     return tacho_fail(err, TACHO_RETRY, "the run of nvtop was cancelled");
 }
 
@@ -117,7 +114,7 @@ static int run(struct nvtop *nvtop, const char *const *arguments, int64_t limit_
     } while (wait != NVTOP_ENDED && wait != NVTOP_WOKEN && !child->flooded && now < limit_ns);
     *out_status = nvtop_child_stop(child);
     if (wait == NVTOP_WOKEN) {
-        return fail_cancelled(nvtop, err);
+        return fail_cancelled(err);
     }
     if (child->flooded) {
         return fail_flood(nvtop, err);
@@ -280,7 +277,7 @@ static int collect_loop(struct nvtop *nvtop, struct tacho_batch *batch, int64_t 
         ssize_t length = child->used ? newest(child) : 0;
         now = nvtop->host->mono_ns();
         if (wait == NVTOP_WOKEN) {
-            return fail_cancelled(nvtop, err);
+            return fail_cancelled(err);
         }
         if (length > 0) {
             return take_newest(nvtop, batch, (size_t)length, err);
@@ -301,6 +298,9 @@ static int nvtop_collect(void *self, struct tacho_batch *batch, int64_t deadline
                          struct tacho_err *err)
 {
     struct nvtop *nvtop = self;
+    uint64_t old;
+    ssize_t got = read(nvtop->wake, &old, sizeof old);
+    (void)got; /* a cancel that came after the call it was meant for is forgotten */
     int64_t limit_ns = limit_of(nvtop, deadline_ns);
     int result =
         nvtop->version || nvtop->child.pid ? TACHO_OK : learn_version(nvtop, limit_ns, err);

@@ -3,8 +3,8 @@
  * GPUs as the program nvtop tells of them: what the parts of this plugin share.
  *
  * nvtop prints JSON, or nearly so: an array with one object for each device. json.c reads it
- * leniently, fill.c turns it into a batch, child.c keeps the program under control, nvtop.c decides
- * when it runs.
+ * leniently, fill.c (with value.c and process.c) turns it into a batch, child.c keeps the program
+ * under control, nvtop.c decides when it runs.
  */
 #ifndef TACHO_PLUGINS_NVTOP_H
 #define TACHO_PLUGINS_NVTOP_H

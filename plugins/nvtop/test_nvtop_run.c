@@ -2,6 +2,7 @@
 /* nvtop under control: whatever it does, a reading ends, nothing is left behind, and it is said. */
 #include <dirent.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,7 +213,7 @@ static void test_hang(void)
 {
     struct rig rig;
     rig_init(&rig, "oneshot", "hang");
-    rig.options.timeout_ns = NVTOP_NS_PER_S / 2;
+    rig.options.timeout_ns = 3 * NVTOP_NS_PER_S / 2;
     rig_open(&rig);
     int before = count_descriptors();
     for (int i = 0; i < 2; i++) {
@@ -225,19 +226,41 @@ static void test_hang(void)
     rig_close(&rig);
 }
 
+/* Cancels once the program runs. */
+static void *cancel_later(void *context)
+{
+    struct rig *rig = context;
+    char last[256];
+    while (read_state(rig, last, sizeof last) == 0) {
+        nanosleep(&(struct timespec){.tv_nsec = NVTOP_NS_PER_MS}, NULL);
+    }
+    tacho_plugin_v1.cancel(rig->self);
+    return NULL;
+}
+
 static void test_cancel(void)
 {
     struct rig rig;
+    pthread_t thread;
     rig_init(&rig, "oneshot", "silent");
     rig_open(&rig);
-    tacho_plugin_v1.cancel(rig.self);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, cancel_later, &rig), 0);
     CU_ASSERT_EQUAL(rig_collect(&rig, NULL), 0);
+    pthread_join(thread, NULL);
+    CU_ASSERT_EQUAL(rig.result, TACHO_RETRY);
     CU_ASSERT_TRUE(says(&rig, "cancelled"));
+    CU_ASSERT_TRUE(gone(&rig));
+    rig_close(&rig);
+    /* One that comes too late does not end the next reading. */
+    rig_init(&rig, "oneshot", "once");
+    rig_open(&rig);
+    tacho_plugin_v1.cancel(rig.self);
+    CU_ASSERT_EQUAL(rig_collect(&rig, NULL), 3);
+    CU_ASSERT_EQUAL(rig.result, TACHO_OK);
     rig_close(&rig);
 }
 
-/* While one cannot be ended, no other is started. Our own process stands in for it: it is not a
- * child, so a test child that lives is used. */
+/* While one cannot be ended, no other is started. One that lives stands in for it. */
 static void test_stuck(void)
 {
     static const char *const items[] = {"sleep"};
@@ -302,7 +325,9 @@ static void check_loop_fails(const char *what, int result, const char *said)
     struct rig rig;
     char last[256];
     rig_init(&rig, "loop", what);
-    rig.options.timeout_ns = NVTOP_NS_PER_S / 5;
+    if (strcmp(what, "silent") == 0) {
+        rig.options.timeout_ns = 3 * NVTOP_NS_PER_S / 2;
+    }
     rig_open(&rig);
     for (int round = 1; round <= 2; round++) {
         do {
