@@ -12,6 +12,8 @@
 #include <time.h>
 
 #include "plugins/nvml/generation.h"
+#include "plugins/nvml/gpm.h"
+#include "plugins/nvml/mig.h"
 #include "plugins/nvml/sysfs.h"
 
 #define NS_PER_S INT64_C(1000000000)
@@ -22,7 +24,8 @@ typedef void reader(struct device *device, struct reading *reading);
 
 /* In the order of the batch: values of the GPU itself, then what stands below it. */
 static reader *const readers[] = {
-    read_state, read_load, read_memory, read_power, read_bus, read_fields, read_fans,
+    read_state,   read_load,     read_memory, read_power, read_bus,  read_fields,
+    read_samples, read_activity, read_fans,   read_links, read_migs, read_peers,
 };
 
 static int64_t clock_ns(clockid_t clock)
@@ -32,7 +35,8 @@ static int64_t clock_ns(clockid_t clock)
     return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-int device_init(struct device *device, struct generation *generation, uint32_t index)
+int device_init(struct device *device, struct generation *generation, uint32_t index,
+                uint32_t count)
 {
     device->generation = generation;
     device->lib = &generation->lib;
@@ -41,11 +45,23 @@ int device_init(struct device *device, struct generation *generation, uint32_t i
     pthread_cond_init(&device->wake, NULL);
     (void)snprintf(device->identity.known.index, sizeof device->identity.known.index, "%" PRIu32,
                    index);
-    return fields_init(device);
+    int result = fields_init(device);
+    result = result == TACHO_OK ? samples_init(device) : result;
+    result = result == TACHO_OK ? peers_init(device, count) : result;
+    result = result == TACHO_OK ? mig_init(device) : result;
+    return result == TACHO_OK ? gpm_init(device) : result;
 }
 
 void device_fini(struct device *device)
 {
+    if (device->gpm) {
+        gpm_fini(device->gpm, device->lib);
+    }
+    free(device->gpm);
+    free(device->gpm_request);
+    mig_fini(device);
+    free(device->peers);
+    samples_fini(device);
     fields_fini(device);
     reading_fini(&device->facts);
     reading_fini(&device->work);
@@ -69,14 +85,19 @@ bool device_wants(struct device *device, struct reading *reading, int32_t metric
     return false;
 }
 
-bool device_note(struct device *device, struct reading *reading, int32_t metric, int code)
+void device_answer(struct device *device, int code)
 {
-    capability_note(&device->capabilities[metric], code, device->begin_ns, device->begin_wall_ns);
     if (nvml_code_fails_device(code) || nvml_code_ends_generation(code)) {
         device->code = code;
     }
     device->good += code == NV_SUCCESS;
-    device->bad += nvml_code_reason(code) == TACHO_ABSENT_ERROR && code != NV_SUCCESS;
+    device->bad += code != NV_SUCCESS && nvml_code_reason(code) == TACHO_ABSENT_ERROR;
+}
+
+bool device_note(struct device *device, struct reading *reading, int32_t metric, int code)
+{
+    capability_note(&device->capabilities[metric], code, device->begin_ns, device->begin_wall_ns);
+    device_answer(device, code);
     if (code != NV_SUCCESS) {
         reading_absent(reading, metric, nvml_code_reason(code));
     }
@@ -136,6 +157,25 @@ static int find_handle(struct device *device, nv_device *out)
     return code == NV_SUCCESS && !*out ? NV_UNKNOWN : code;
 }
 
+void device_format_pci(const struct nv_pci_info *pci, char *out, size_t size)
+{
+    (void)snprintf(out, size, "%04" PRIx32 ":%02" PRIx32 ":%02" PRIx32 ".0", pci->domain,
+                   pci->bus & 0xff, pci->device & 0xff);
+}
+
+/* What was learned and counted belongs to the GPU as it was. */
+static void begin_anew(struct device *device)
+{
+    memset(device->capabilities, 0, sizeof device->capabilities);
+    fields_restart(device);
+    samples_restart(device);
+    peers_forget(device);
+    gpm_fini(device->gpm, device->lib);
+    links_find(device);
+    reading_reset(&device->facts);
+    read_facts(device, &device->facts);
+}
+
 static int attach(struct device *device)
 {
     struct identity found = {.known = {.index = ""}};
@@ -152,16 +192,12 @@ static int attach(struct device *device)
         found.known.name[0] = '\0';
     }
     if (NVML_CALL(device->lib, pci_info, found.handle, &pci) == NV_SUCCESS) {
-        (void)snprintf(found.known.pci, sizeof found.known.pci,
-                       "%04" PRIx32 ":%02" PRIx32 ":%02" PRIx32 ".0", pci.domain, pci.bus & 0xff,
-                       pci.device & 0xff);
+        device_format_pci(&pci, found.known.pci, sizeof found.known.pci);
     }
     memcpy(found.known.index, device->identity.known.index, sizeof found.known.index);
     found.attached = true;
     device->identity = found;
-    memset(device->capabilities, 0, sizeof device->capabilities);
-    reading_reset(&device->facts);
-    read_facts(device, &device->facts);
+    begin_anew(device);
     return device->code;
 }
 

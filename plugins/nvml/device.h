@@ -29,16 +29,27 @@ struct identity {
 
 /* Where a worker and the collecting thread meet. */
 struct slot {
-    bool asked;       /* work waits for the worker or is under way */
-    bool late;        /* given up for this tick: what comes of it is thrown away */
-    bool exited;      /* the worker has left */
-    int64_t asked_ns; /* when the work was handed over */
-    int status;       /* enum device_status, of the last work that ended */
-    int code;         /* enum nv_code that made it so */
-    int64_t took_ns;  /* how long that work took */
+    bool asked;            /* work waits for the worker or is under way */
+    bool late;             /* given up for this tick: what comes of it is thrown away */
+    bool exited;           /* the worker has left */
+    int64_t asked_ns;      /* when the work was handed over */
+    int status;            /* enum device_status, of the last work that ended */
+    int code;              /* enum nv_code that made it so */
+    int64_t took_ns;       /* how long that work took */
+    int64_t first_wall_ns; /* when the first work ended */
     struct identity identity;
     struct reading reading; /* what the last work saw */
     struct capability capabilities[M_COUNT];
+};
+
+#define LINK_FIELDS 7
+
+/* The NVLinks of a GPU; see read_links.c. */
+struct links {
+    uint32_t count;
+    char peers[NV_NVLINK_LIMIT][24]; /* PCI address of the other end, or "" */
+    bool older[LINK_FIELDS];         /* the field goes by its other number */
+    bool missing[LINK_FIELDS];       /* this driver has it by neither */
 };
 
 struct device {
@@ -62,10 +73,18 @@ struct device {
     struct reading facts; /* values that hold for the generation */
     struct reading work;
     struct capability capabilities[M_COUNT];
-    struct field_plan *fields; /* see read_fields.c */
+    struct links links;
+    struct field_plan *fields;          /* read_fields.c */
+    struct samples *samples;            /* read_samples.c */
+    struct peers *peers;                /* read_peers.c */
+    struct mig_list *migs;              /* mig.h */
+    struct gpm *gpm;                    /* gpm.h */
+    struct nv_gpm_metrics *gpm_request; /* too large for the stack */
 };
 
-int device_init(struct device *device, struct generation *generation, uint32_t index);
+/* `count` is how many GPUs there are. */
+int device_init(struct device *device, struct generation *generation, uint32_t index,
+                uint32_t count);
 void device_fini(struct device *device);
 
 /* One tick: attaches when needed, reads everything into `work`. Returns enum device_status. */
@@ -86,6 +105,9 @@ void device_put_text(struct device *device, struct reading *reading, int32_t met
 void device_put_flags(struct device *device, struct reading *reading, int32_t metric, int code,
                       uint64_t bits);
 
+/* Takes down a code that belongs to no metric of the GPU itself. */
+void device_answer(struct device *device, int code);
+
 /* Takes down a code alone: puts an absence when it is none of success, and says which it was. */
 bool device_note(struct device *device, struct reading *reading, int32_t metric, int code);
 
@@ -93,6 +115,9 @@ bool device_note(struct device *device, struct reading *reading, int32_t metric,
 typedef int u32_call(nv_device handle, uint32_t *out);
 void device_read_u32(struct device *device, struct reading *reading, int32_t metric, u32_call *call,
                      int64_t scale);
+
+/* "0000:3b:00.0" */
+void device_format_pci(const struct nv_pci_info *pci, char *out, size_t size);
 
 /* The readers. */
 void read_facts(struct device *device, struct reading *reading);
@@ -102,10 +127,24 @@ void read_memory(struct device *device, struct reading *reading);
 void read_power(struct device *device, struct reading *reading);
 void read_bus(struct device *device, struct reading *reading);
 void read_fields(struct device *device, struct reading *reading);
+void read_samples(struct device *device, struct reading *reading);
+void read_activity(struct device *device, struct reading *reading);
 void read_fans(struct device *device, struct reading *reading);
+void read_links(struct device *device, struct reading *reading);
+void read_migs(struct device *device, struct reading *reading);
+void read_peers(struct device *device, struct reading *reading);
 
-/* Made with the facts, ended with the device. */
+/* What readers keep from tick to tick: made with the device and ended with it; what was counted is
+ * begun anew when the GPU is attached again. */
 int fields_init(struct device *device);
 void fields_fini(struct device *device);
+void fields_restart(struct device *device);
+int samples_init(struct device *device);
+void samples_fini(struct device *device);
+void samples_restart(struct device *device);
+int peers_init(struct device *device, uint32_t count);
+void peers_forget(struct device *device);
+int gpm_init(struct device *device);
+void links_find(struct device *device);
 
 #endif

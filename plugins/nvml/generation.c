@@ -34,6 +34,7 @@ static void publish(struct device *device, int status)
     slot->status = status;
     slot->code = device->code;
     slot->took_ns = mono_ns() - device->begin_ns;
+    slot->first_wall_ns = slot->first_wall_ns ? slot->first_wall_ns : device->begin_wall_ns;
     slot->identity = device->identity;
     memcpy(slot->capabilities, device->capabilities, sizeof slot->capabilities);
     if (slot->late) {
@@ -94,7 +95,8 @@ static int start_devices(struct generation *generation, uint32_t count, struct t
     }
     for (uint32_t i = 0; i < count; i++) {
         struct device *device = &generation->devices[i];
-        if (device_init(device, generation, i) != TACHO_OK) {
+        if (device_init(device, generation, i, count) != TACHO_OK) {
+            device_fini(device);
             return tacho_fail(err, TACHO_RETRY, "no memory for GPU %" PRIu32, i);
         }
         atomic_fetch_add(&generation->refs, 1);

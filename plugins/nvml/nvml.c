@@ -39,6 +39,7 @@ static const struct tacho_metric metric_table[] = {
 };
 
 static const struct tacho_command command_table[] = {
+    {"capabilities", "", "For each GPU and metric: available, or why not and since when"},
     {"release", "", "Let go of the driver, as for its upgrade, until told to resume"},
     {"resume", "", "Take the driver up again after release"},
 };

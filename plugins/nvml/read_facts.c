@@ -198,5 +198,5 @@ void read_facts(struct device *device, struct reading *reading)
     read_clock_limits(device, reading);
     read_link_limits(device, reading);
     device->unified = is_unified(device);
-    reading_text(reading, M_MEMORY_UNIFIED, device->unified ? "yes" : "no");
+    device_put_text(device, reading, M_MEMORY_UNIFIED, NV_SUCCESS, device->unified ? "yes" : "no");
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plugins/nvml/device.h"
+#include "plugins/nvml/fields.h"
 
 enum shape {
     SHAPE_COUNT,    /* a whole number */
@@ -52,6 +53,18 @@ static const struct field_row {
 };
 
 #define ROW_COUNT TACHO_COUNT(rows)
+#define KIB 1024
+#define MB 1000000
+
+const struct link_field link_fields[LINK_FIELDS] = {
+    {NV_FIELD_NVLINK_STATE, 0, M_NVLINK_STATE, 1, 1},
+    {NV_FIELD_NVLINK_SPEED, 0, M_NVLINK_SPEED, MB, 1},
+    {NV_FIELD_NVLINK_DATA_RX, NV_FIELD_NVLINK5_RX_BYTES, M_NVLINK_RECEIVED_BYTES, KIB, 1},
+    {NV_FIELD_NVLINK_DATA_TX, NV_FIELD_NVLINK5_TX_BYTES, M_NVLINK_SENT_BYTES, KIB, 1},
+    {NV_FIELD_NVLINK_CRC, 0, M_NVLINK_CRC, 1, 1},
+    {NV_FIELD_NVLINK_REPLAY, 0, M_NVLINK_REPLAY, 1, 1},
+    {NV_FIELD_NVLINK_RECOVERY, 0, M_NVLINK_RECOVERY, 1, 1},
+};
 
 /* Of one device: what is asked, and how far the counters have come. */
 struct field_plan {
@@ -60,7 +73,8 @@ struct field_plan {
     uint64_t last[ROW_COUNT];  /* as the driver told it */
     uint64_t total[ROW_COUNT]; /* as it goes on */
     uint32_t row_of[ROW_COUNT];
-    struct nv_field_value values[ROW_COUNT];
+    struct nv_field_value values[ROW_COUNT + NV_NVLINK_LIMIT * LINK_FIELDS]; /* as asked */
+    struct nv_field_value links[NV_NVLINK_LIMIT][LINK_FIELDS];
 };
 
 int fields_init(struct device *device)
@@ -75,8 +89,20 @@ void fields_fini(struct device *device)
     device->fields = NULL;
 }
 
+/* Counters begin again with the GPU. */
+void fields_restart(struct device *device)
+{
+    memset(device->fields->older, 0, sizeof device->fields->older);
+    memset(device->fields->begun, 0, sizeof device->fields->begun);
+}
+
+const struct nv_field_value *fields_of_link(const struct device *device, uint32_t link)
+{
+    return device->fields->links[link];
+}
+
 /* The value by its type, as a whole number. */
-static int64_t whole(const struct nv_field_value *value)
+int64_t field_whole(const struct nv_field_value *value)
 {
     switch (value->type) {
     case NV_VALUE_DOUBLE: return (int64_t)value->value.f64;
@@ -90,7 +116,7 @@ static int64_t whole(const struct nv_field_value *value)
 /* What a counter has come to, when it may have begun again at zero after 32 bits. */
 static uint64_t carry(struct field_plan *plan, uint32_t row, const struct nv_field_value *value)
 {
-    uint64_t now = (uint64_t)whole(value);
+    uint64_t now = (uint64_t)field_whole(value);
     if (!plan->begun[row]) {
         plan->begun[row] = true;
         plan->total[row] = now;
@@ -109,7 +135,7 @@ static void put_value(struct device *device, struct reading *reading, uint32_t r
     static const char *const actions[] = {"none",      "gpu_reset",       "node_reboot",
                                           "drain_p2p", "drain_and_reset", "other"};
     const struct field_row *field = &rows[row];
-    int64_t number = whole(value);
+    int64_t number = field_whole(value);
     if (!device_note(device, reading, field->metric, value->code)) {
         return;
     }
@@ -152,6 +178,49 @@ static void take_value(struct device *device, struct reading *reading, uint32_t 
     put_value(device, reading, row, value);
 }
 
+/* ---- links ----------------------------------------------------------------------------------- */
+
+/* Adds what is asked of the links behind the GPU's own fields; returns the new count. */
+static uint32_t add_links(struct device *device, uint32_t count)
+{
+    const struct links *links = &device->links;
+    for (uint32_t link = 0; link < links->count; link++) {
+        for (uint32_t i = 0; i < LINK_FIELDS; i++) {
+            uint32_t field = links->older[i] ? link_fields[i].older : link_fields[i].field;
+            if (!links->missing[i]) {
+                device->fields->values[count++] = (struct nv_field_value){
+                    .field = field, .scope = link, .code = NV_NOT_SUPPORTED};
+            }
+        }
+    }
+    return count;
+}
+
+/* Hands the answers to the links. A field that the first link does not have goes by its other
+ * number from the next tick on, or is not asked for again. */
+static void take_links(struct device *device, uint32_t at, int code)
+{
+    struct links *links = &device->links;
+    bool lasting[LINK_FIELDS] = {false};
+    for (uint32_t link = 0; link < links->count; link++) {
+        for (uint32_t i = 0; i < LINK_FIELDS; i++) {
+            struct nv_field_value *value = &device->fields->links[link][i];
+            if (links->missing[i]) {
+                value->code = NV_NOT_SUPPORTED;
+                continue;
+            }
+            *value = device->fields->values[at++];
+            value->code = code == NV_SUCCESS ? value->code : code;
+            lasting[i] |= link == 0 &&
+                          (nvml_code_is_lasting(value->code) || value->code == NV_INVALID_ARGUMENT);
+        }
+    }
+    for (uint32_t i = 0; i < LINK_FIELDS; i++) {
+        links->missing[i] |= lasting[i] && (links->older[i] || !link_fields[i].older);
+        links->older[i] |= lasting[i] && link_fields[i].older;
+    }
+}
+
 void read_fields(struct device *device, struct reading *reading)
 {
     struct field_plan *plan = device->fields;
@@ -168,15 +237,17 @@ void read_fields(struct device *device, struct reading *reading)
             .field = rows[row].field, .scope = rows[row].scope, .code = NV_NOT_SUPPORTED};
         plan->row_of[count++] = row;
     }
-    if (count == 0) {
+    uint32_t total = add_links(device, count);
+    if (total == 0) {
         return;
     }
     int code =
-        NVML_CALL(device->lib, field_values, device->identity.handle, (int32_t)count, plan->values);
+        NVML_CALL(device->lib, field_values, device->identity.handle, (int32_t)total, plan->values);
     for (uint32_t i = 0; i < count; i++) {
         if (code != NV_SUCCESS) {
             plan->values[i].code = code;
         }
         take_value(device, reading, plan->row_of[i], &plan->values[i]);
     }
+    take_links(device, count, code);
 }

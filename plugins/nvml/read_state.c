@@ -37,7 +37,8 @@ static void read_modes(struct device *device, struct reading *reading)
     }
 }
 
-/* With MIG on, a GPU lacks much that it otherwise has: what was learned before is void. */
+/* With MIG on, a GPU lacks much that it otherwise has: what was learned before is void, but for the
+ * facts, which come first in the list. */
 static void read_mig_mode(struct device *device, struct reading *reading)
 {
     uint32_t now = 0, later = 0;
@@ -48,7 +49,8 @@ static void read_mig_mode(struct device *device, struct reading *reading)
     int code = NVML_CALL(device->lib, mig_mode, device->identity.handle, &now, &later);
     device->mig = code == NV_SUCCESS && now == 1;
     if (device->mig != before) {
-        memset(device->capabilities, 0, sizeof device->capabilities);
+        memset(&device->capabilities[M_STATUS], 0,
+               (M_COUNT - M_STATUS) * sizeof device->capabilities[0]);
     }
     put_word(device, reading, M_MIG_MODE, code, now, enabled_names, 2);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -210,7 +211,12 @@ int nvmlInit_v2(void)
     if (code != NV_SUCCESS) {
         return code;
     }
+    int64_t allowed = script.descriptors;
     (void)fake_end(code);
+    struct rlimit limit;
+    if (allowed && getrlimit(RLIMIT_NOFILE, &limit) == 0 && (int64_t)limit.rlim_cur > allowed) {
+        return NV_INSUFFICIENT_RESOURCES;
+    }
     pthread_rwlock_wrlock(&lock);
     started++;
     started_generation = script.generation;

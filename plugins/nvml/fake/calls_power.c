@@ -171,6 +171,9 @@ static int field(const struct fake_gpu *gpu, struct nv_field_value *value)
         value->type = NV_VALUE_ULONGLONG;
         value->value.u64 = (uint64_t)gpu->nvlink_kib + value->scope;
         return value->scope < profile->nvlinks && !gpu->mig_mode ? NV_SUCCESS : NV_NOT_SUPPORTED;
+    case NV_FIELD_NVLINK_STATE:
+        value->value.u32 = 1;
+        return value->scope < profile->nvlinks ? NV_SUCCESS : NV_NOT_SUPPORTED;
     case NV_FIELD_NVLINK_SPEED:
         value->value.u32 = 26562;
         return value->scope < profile->nvlinks ? NV_SUCCESS : NV_NOT_SUPPORTED;

@@ -81,6 +81,7 @@ struct fake_script {
     uint32_t process_bytes; /* layout of process lists: 16, 24 or 32 */
     double cost_us;
     int32_t generation;
+    int64_t descriptors; /* init fails when more are allowed; 0: never */
     char driver[32];
     struct fake_gpu gpus[FAKE_GPUS];
     struct fake_rule rules[FAKE_RULES];

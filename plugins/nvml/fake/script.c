@@ -8,6 +8,7 @@
  *   generation N                        another number than at init: version mismatch until re-init
  *   driver VERSION
  *   init CODE                           nvmlInit returns this
+ *   descriptors N                       nvmlInit fails when the process may open more
  *   drop FUNCTION                       the function says that it is not there
  *   return FUNCTION CODE [GPU]
  *   hang FUNCTION|* SECONDS [GPU]       each call takes so long, or until the line is gone
@@ -309,6 +310,8 @@ static void run_line(struct fake_script *script, char **words, uint32_t count, c
         script->cost_us = strtod(words[1], NULL);
     } else if (strcmp(words[0], "generation") == 0 && count == 2) {
         script->generation = (int32_t)number(words[1]);
+    } else if (strcmp(words[0], "descriptors") == 0 && count == 2) {
+        script->descriptors = number(words[1]);
     } else if (strcmp(words[0], "driver") == 0 && count == 2) {
         (void)snprintf(script->driver, sizeof script->driver, "%s", words[1]);
     } else if (strcmp(words[0], "layout") == 0 && count == 2) {
