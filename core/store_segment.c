@@ -310,7 +310,9 @@ int segment_schema_id(const struct frame *frame, uint64_t *out)
 {
     static const struct member members[] = {{"id", UNSIGNED, 0}};
     if (frame->kind == FRAME_SCHEMA) {
-        return read_map(frame, MEMBERS(members), out);
+        *out = 0; /* never an id */
+        int result = read_map(frame, MEMBERS(members), out);
+        return result == TACHO_OK && *out == 0 ? TACHO_RETRY : result;
     }
     /* A batch is an array whose first item is the schema, as 64 bits. */
     if (frame->length < 10 || frame->payload[0] >> 4 != 9 || frame->payload[1] != 0xcf) {

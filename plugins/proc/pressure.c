@@ -90,7 +90,7 @@ void pressure_host(const struct proc *proc, const struct out *out)
             if (!line->found) {
                 out_absent(out, lines[i].metric + k, reason);
             } else if (k < 3) {
-                out_ratio(out, lines[i].metric + k, line->average[k]);
+                out_exact(out, lines[i].metric + k, line->average[k]);
             } else {
                 out_exact(out, lines[i].metric + k, (double)line->total_us / 1e6);
             }

@@ -221,7 +221,7 @@ static void put_degrees(const struct out *out, int32_t metric, bool known, doubl
                         int reason)
 {
     if (known) {
-        out_ratio(out, metric, degrees);
+        out_exact(out, metric, degrees);
     } else {
         out_absent(out, metric, reason);
     }

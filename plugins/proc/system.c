@@ -240,7 +240,7 @@ void system_host(const struct proc *proc, const struct out *out)
         if (system->load_error) {
             out_absent(out, M_LOAD_1 + i, reason_of(system->load_error));
         } else {
-            out_ratio(out, M_LOAD_1 + i, system->load[i]);
+            out_exact(out, M_LOAD_1 + i, system->load[i]);
         }
     }
     if (system->has_threads) {

@@ -194,7 +194,21 @@ static void test_maps(void)
     CU_ASSERT_EQUAL(gap.first_seq, 7);
 }
 
+static void test_schema_without_id(void)
+{
+    static const char without[] = "\x81\xa4host\xa4node", with[] = "\x81\xa2id\x07";
+    struct frame frame = {
+        .kind = FRAME_SCHEMA, .payload = (const uint8_t *)without, .length = sizeof without - 1};
+    uint64_t id = 0;
+    CU_ASSERT_EQUAL(segment_schema_id(&frame, &id), TACHO_RETRY);
+    frame.payload = (const uint8_t *)with;
+    frame.length = sizeof with - 1;
+    CU_ASSERT_EQUAL(segment_schema_id(&frame, &id), TACHO_OK);
+    CU_ASSERT_EQUAL(id, 7);
+}
+
 const struct test tests[] = {
+    {"schema_without_id", test_schema_without_id},
     {"crc_vector", test_crc_vector},
     {"crc_paths_agree", test_crc_paths_agree},
     {"bytes", test_bytes},

@@ -20,7 +20,7 @@ timeout 60 bash -eu tour >out 2>err || {
 cat out
 
 # What the tour promises to show.
-for text in '"source":' gpu.power ' ok'; do
+for text in '"source":' gpu.power '0 problems'; do
     grep -q -- "$text" out || {
         echo "the tour does not show: $text"
         tail -n 20 err
