@@ -47,7 +47,6 @@ bool smi_child_find(const char *name, char *out, size_t size)
 /* Our environment with LC_ALL=C. */
 static char **make_environment(void)
 {
-    static char locale[] = "LC_ALL=C";
     size_t count = 0;
     while (environ[count]) {
         count++;
@@ -60,7 +59,7 @@ static char **make_environment(void)
         }
     }
     if (envp) {
-        envp[used] = locale;
+        envp[used] = (char *)"LC_ALL=C";
     }
     return envp;
 }

@@ -236,6 +236,7 @@ static int smi_collect(void *self, struct tacho_batch *batch, int64_t deadline_n
                        struct tacho_err *err)
 {
     struct smi *smi = self;
+    smi_wake_forget(smi);
     int result = read_any(smi, deadline_ns, err);
     if (result != TACHO_OK && result != TACHO_PARTIAL) {
         return result;

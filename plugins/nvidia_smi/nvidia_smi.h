@@ -276,6 +276,9 @@ struct smi {
     uint32_t known_count, known_size;
 };
 
+/* Forgets cancels, which are meant for the call that they came in. */
+void smi_wake_forget(struct smi *smi);
+
 void smi_buffer_drop(struct smi_buffer *buffer, size_t length);
 
 /* One whole run with these arguments; the output is in smi->output. TACHO_OK when it ended by

@@ -60,7 +60,7 @@ static enum wait drain(struct smi_buffer *buffer, int fd)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static void drain_wake(struct smi *smi)
+void smi_wake_forget(struct smi *smi)
 {
     uint64_t count;
     while (read(smi->wake, &count, sizeof count) > 0) {
@@ -76,7 +76,6 @@ static enum wait pump(struct smi *smi, const struct smi_child *child, bool *open
     int limit_ms = left_ms < 0 ? 0 : left_ms > 50 ? 50 : (int)left_ms;
     int ready = poll(fds, 2, *open ? limit_ms : (limit_ms > 2 ? 2 : limit_ms));
     if (ready > 0 && fds[0].revents) {
-        drain_wake(smi);
         return WAIT_WOKEN;
     }
     if (ready > 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* nvidia-smi under control: whatever the program does, a reading ends in time, nothing is left
  * behind, and what happened is said. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +142,211 @@ static void test_pipe_held_open(void)
     CU_ASSERT_EQUAL(run_once(&rig), TACHO_OK);
 }
 
+/* ---- a program that runs on -------------------------------------------------------------------
+ */
+
+static double used(const struct tacho_batch *batch)
+{
+    return fakehost_number(batch, "gpu", 0, "gpu.memory.used");
+}
+
+/* Collects until there is data; how many calls had none is counted. */
+static double next_used(struct rig *rig, int *out_empty)
+{
+    double value = -1;
+    for (int i = 0; i < 100 && value < 0; i++) {
+        const struct tacho_batch *batch =
+            fakehost_collect(&rig->host, rig->self, &rig->result, &rig->err);
+        if (rig->result == TACHO_OK) {
+            value = used(batch);
+        } else {
+            CU_ASSERT_EQUAL(rig->result, TACHO_NO_DATA);
+            (*out_empty)++;
+        }
+        batch_unref(batch);
+    }
+    return value / 1048576;
+}
+
+/* Each document once and in order, from one process. */
+static void test_loop(void)
+{
+    struct rig rig;
+    int empty = 0;
+    rig_init(&rig, "[ \"$*\" = '-q -x -lms 300' ] || exit 9; n=1; while :; do "
+                   "echo \"$DOC\" | sed \"s/7 MiB/$n MiB/\"; n=$((n+1)); sleep 0.3; done");
+    rig.options.loop = "on";
+    rig.host.interval = "300000000";
+    rig_open(&rig);
+    pid_t first = 0;
+    double last = 0;
+    for (int i = 0; i < 4; i++) {
+        double value = next_used(&rig, &empty);
+        CU_ASSERT(value > last);
+        last = value;
+        const struct smi *smi = rig.self;
+        CU_ASSERT(smi->looping.pid != 0 && (first == 0 || smi->looping.pid == first));
+        first = smi->looping.pid;
+    }
+    rig_close(&rig);
+}
+
+/* A program that prints one document and then hangs: its values are given once, never again. */
+static void test_loop_goes_stale(void)
+{
+    struct rig rig;
+    rig_init(&rig, "echo \"$DOC\"; sleep 60");
+    rig.options.loop = "on";
+    rig.options.timeout_ns = SMI_NS_PER_S / 2;
+    rig.host.interval = "100000000";
+    rig_open(&rig);
+    batch_unref(fakehost_collect(&rig.host, rig.self, &rig.result, &rig.err));
+    CU_ASSERT_EQUAL(rig.result, TACHO_OK);
+    int good = 0;
+    bool failed = false;
+    for (int i = 0; i < 100 && !failed; i++) {
+        memset(&rig.err, 0, sizeof rig.err);
+        const struct tacho_batch *batch =
+            fakehost_collect(&rig.host, rig.self, &rig.result, &rig.err);
+        good += rig.result == TACHO_OK;
+        CU_ASSERT_EQUAL(batch->entity_count, 0);
+        failed = strstr(rig.err.text, "was ended") != NULL;
+        batch_unref(batch);
+    }
+    CU_ASSERT_EQUAL(good, 0);
+    CU_ASSERT(failed);
+    rig_close(&rig);
+}
+
+/* A program that does not know -l: after two failures it is started for each reading. */
+static void test_loop_gives_way(void)
+{
+    struct rig rig;
+    rig_init(&rig, "[ $# = 2 ] || { echo 'ERROR: Option -l is not recognized.'; exit 255; }; "
+                   "echo \"$DOC\"");
+    rig.options.loop = "auto";
+    rig.host.interval = "1000000000";
+    rig_open(&rig);
+    for (int i = 0; i < 3; i++) {
+        memset(&rig.err, 0, sizeof rig.err);
+        batch_unref(fakehost_collect(&rig.host, rig.self, &rig.result, &rig.err));
+        CU_ASSERT_EQUAL(rig.result, i < 2 ? TACHO_RETRY : TACHO_OK);
+    }
+    rig_close(&rig);
+}
+
+/* Nobody asked for a while: what has waited in the pipe is thrown away with its program. */
+static void test_loop_after_a_pause(void)
+{
+    struct rig rig;
+    rig_init(&rig, "echo \"$DOC\"; sleep 0.05; while :; do echo \"$DOC\" | sed 's/7 MiB/8 MiB/'; "
+                   "sleep 0.05; done");
+    rig.options.loop = "on";
+    rig.host.interval = "50000000";
+    rig_open(&rig);
+    for (int i = 0; i < 2; i++) {
+        const struct tacho_batch *batch =
+            fakehost_collect(&rig.host, rig.self, &rig.result, &rig.err);
+        CU_ASSERT_EQUAL(rig.result, TACHO_OK);
+        CU_ASSERT_EQUAL(used(batch), 7 * 1048576); /* of a program that has just begun */
+        batch_unref(batch);
+        nanosleep(&(struct timespec){.tv_nsec = 400 * SMI_NS_PER_MS}, NULL);
+    }
+    rig_close(&rig);
+}
+
+/* ---- never a second one -----------------------------------------------------------------------
+ */
+
+/* A process that cannot be ended is stood in for by one of ours that lives. */
+static void test_stuck(void)
+{
+    struct rig rig;
+    rig_init(&rig, "echo \"$DOC\"");
+    rig_open(&rig);
+    struct smi *smi = rig.self;
+    static const char *const argv[] = {"sleep", "60", NULL};
+    struct smi_child child;
+    CU_ASSERT_EQUAL_FATAL(smi_child_start(&child, "/bin/sleep", argv, &rig.err), TACHO_OK);
+    smi->stuck = child.pid;
+    batch_unref(fakehost_collect(&rig.host, rig.self, &rig.result, &rig.err));
+    CU_ASSERT_EQUAL(rig.result, TACHO_RETRY);
+    CU_ASSERT(says(&rig, "hangs in the driver and cannot be ended; no other is started"));
+    CU_ASSERT_EQUAL(smi->stuck, child.pid);
+    (void)smi_child_stop(&child);
+    memset(&rig.err, 0, sizeof rig.err);
+    batch_unref(fakehost_collect(&rig.host, rig.self, &rig.result, &rig.err));
+    CU_ASSERT_EQUAL(rig.result, TACHO_OK);
+    CU_ASSERT_EQUAL(smi->stuck, 0);
+    rig_close(&rig);
+}
+
+static void *cancel_soon(void *self)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 100 * SMI_NS_PER_MS}, NULL);
+    tacho_plugin_v1.cancel(self);
+    return NULL;
+}
+
+static void test_cancel(void)
+{
+    struct rig rig;
+    pthread_t thread;
+    rig_init(&rig, "sleep 60");
+    rig_open(&rig);
+    tacho_plugin_v1.cancel(rig.self); /* of a call that is over: not meant for the next */
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, cancel_soon, rig.self), 0);
+    int64_t begin_ns = rig.host.table.mono_ns();
+    batch_unref(fakehost_collect(&rig.host, rig.self, &rig.result, &rig.err));
+    CU_ASSERT(rig.host.table.mono_ns() - begin_ns >= 90 * SMI_NS_PER_MS);
+    pthread_join(thread, NULL);
+    CU_ASSERT_EQUAL(rig.result, TACHO_RETRY);
+    CU_ASSERT(says(&rig, "was cut short"));
+    rig_close(&rig);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static void test_csv(void)
+{
+    struct rig rig;
+    rig_init(
+        &rig,
+        "case \"$1\" in --help-query-gpu) printf '\"uuid\"\\n\\n\"memory.used\"\\n';; "
+        "--query-gpu=memory.used,uuid) printf 'memory.used [MiB], uuid\\n9, GPU-1\\n';; "
+        "--query-compute-apps=gpu_uuid,pid,process_name,used_memory) "
+        "printf 'gpu_uuid, pid, process_name, used\\nGPU-1, 5, a, b, 3\\n';; "
+        "*) echo \"$*\"; exit 2;; esac; [ \"$2\" ] || exit 0; [ \"$2\" = --format=csv,nounits ]");
+    rig.options.mode = "csv";
+    rig_open(&rig);
+    const struct tacho_batch *batch = fakehost_collect(&rig.host, rig.self, &rig.result, &rig.err);
+    CU_ASSERT_EQUAL(rig.result, TACHO_OK);
+    CU_ASSERT_EQUAL(used(batch), 9 * 1048576);
+    CU_ASSERT_STRING_EQUAL(fakehost_label(batch, "process", 0, "command"), "a, b");
+    CU_ASSERT_EQUAL(fakehost_number(batch, "gpu", 0, "gpu.memory.unattributed"), 6 * 1048576);
+    batch_unref(batch);
+    rig_close(&rig);
+}
+
+static void test_csv_without_gpu(void)
+{
+    struct rig rig;
+    rig_init(&rig, "[ \"$1\" = --help-query-gpu ] && { echo '\"uuid\"'; exit 0; }; "
+                   "echo 'No devices were found'; exit 6");
+    rig.options.mode = "csv";
+    CU_ASSERT_EQUAL(run_once(&rig), TACHO_UNSUPPORTED);
+    CU_ASSERT(says(&rig, "sees no GPU"));
+}
+
 const struct test tests[] = {
+    {"loop", test_loop},
+    {"loop_goes_stale", test_loop_goes_stale},
+    {"loop_gives_way", test_loop_gives_way},
+    {"loop_after_a_pause", test_loop_after_a_pause},
+    {"stuck", test_stuck},
+    {"cancel", test_cancel},
+    {"csv", test_csv},
+    {"csv_without_gpu", test_csv_without_gpu},
     {"one_run", test_one_run},
     {"no_program", test_no_program},
     {"bad_ends", test_bad_ends},

@@ -160,11 +160,11 @@ static struct smi_cell to_mask(const char *text)
 
 static struct smi_cell to_flag(const char *text, uint8_t bit)
 {
-    if (strcmp(text, "Active") == 0) {
-        return (struct smi_cell){.type = CELL_FLAGS, .as.flags = UINT64_C(1) << bit};
+    bool active = strcmp(text, "Active") == 0;
+    if (!active && strcmp(text, "Not Active") != 0) {
+        return fail(TACHO_ABSENT_ERROR);
     }
-    return strcmp(text, "Not Active") == 0 ? (struct smi_cell){.type = CELL_FLAGS}
-                                           : fail(TACHO_ABSENT_ERROR);
+    return (struct smi_cell){.type = CELL_FLAGS, .as.flags = (uint64_t)active << bit};
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
