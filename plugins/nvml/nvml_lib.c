@@ -29,7 +29,6 @@ static void *find(void *handle, const struct symbol *symbol)
     return function;
 }
 
-/* dlerror's text begins with the file's name and often repeats it. */
 static int load(struct nvml_lib *lib, const char *path, struct tacho_err *err)
 {
     static const char *const usual[] = {"libnvidia-ml.so.1", "libnvidia-ml.so"};
@@ -38,9 +37,9 @@ static int load(struct nvml_lib *lib, const char *path, struct tacho_err *err)
         const char *why = lib->handle ? NULL : dlerror();
         return lib->handle ? TACHO_OK
                            : tacho_fail(err, TACHO_UNSUPPORTED,
-                                        "cannot load the NVML library %s: %s; check the option "
+                                        "cannot load the NVML library: %s; check the option "
                                         "library",
-                                        path, why ? why : "no reason given");
+                                        why ? why : path);
     }
     for (size_t i = 0; i < TACHO_COUNT(usual) && !lib->handle; i++) {
         lib->handle = dlopen(usual[i], RTLD_NOW | RTLD_LOCAL);

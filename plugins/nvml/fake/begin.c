@@ -23,7 +23,7 @@ static int32_t started_generation;
 static uint32_t started; /* how often, less how often stopped */
 static uint32_t told_events;
 static int64_t loaded_ns;
-static struct nv_device_opaque handles[FAKE_GPUS], mig_handles[FAKE_MIGS];
+static struct nv_device_opaque handles[FAKE_GPUS], mig_handles[FAKE_GPUS][FAKE_MIG_INDICES];
 
 static int64_t now_ns(void)
 {
@@ -32,15 +32,14 @@ static int64_t now_ns(void)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+/* Once: handles are used again for whatever comes to their place, as the real ones are. */
 static void make_handles(void)
 {
-    loaded_ns = loaded_ns ? loaded_ns : now_ns();
     for (uint32_t i = 0; i < FAKE_GPUS; i++) {
         handles[i] = (struct nv_device_opaque){.magic = MAGIC, .gpu = i, .mig = -1};
-    }
-    for (uint32_t i = 0; i < script.mig_count; i++) {
-        mig_handles[i] =
-            (struct nv_device_opaque){.magic = MAGIC, .gpu = script.migs[i].gpu, .mig = (int32_t)i};
+        for (int32_t j = 0; j < FAKE_MIG_INDICES; j++) {
+            mig_handles[i][j] = (struct nv_device_opaque){.magic = MAGIC, .gpu = i, .mig = j};
+        }
     }
 }
 
@@ -59,6 +58,9 @@ static void refresh(void)
         now.st_size != seen.st_size) {
         seen = now;
         fake_script_read(path, &script);
+    }
+    if (loaded_ns == 0) {
+        loaded_ns = now_ns();
         make_handles();
     }
     atomic_store(&checked_ns, now_ns());
@@ -172,9 +174,19 @@ nv_device fake_handle(uint32_t gpu)
     return &handles[gpu];
 }
 
-nv_device fake_mig_handle(uint32_t place)
+nv_device fake_mig_handle(uint32_t gpu, uint32_t index)
 {
-    return &mig_handles[place];
+    return &mig_handles[gpu][index];
+}
+
+const struct fake_mig *fake_mig(nv_device handle)
+{
+    for (uint32_t i = 0; i < script.mig_count && handle->mig >= 0; i++) {
+        if (script.migs[i].gpu == handle->gpu && script.migs[i].index == (uint32_t)handle->mig) {
+            return &script.migs[i];
+        }
+    }
+    return NULL;
 }
 
 int64_t fake_elapsed_us(void)

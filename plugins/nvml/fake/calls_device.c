@@ -76,9 +76,9 @@ API(nvmlDeviceGetUUID, nv_device device, char *out, uint32_t size)
 {
     char text[64];
     BEGIN(device);
-    if (device->mig >= 0) {
-        (void)snprintf(text, sizeof text, "MIG-00000000-0000-0000-0000-%012x",
-                       fake_script()->migs[device->mig].uuid);
+    const struct fake_mig *mig = fake_mig(device);
+    if (mig) {
+        (void)snprintf(text, sizeof text, "MIG-00000000-0000-0000-0000-%012x", mig->uuid);
     } else {
         (void)snprintf(text, sizeof text, "GPU-00000000-0000-0000-0000-%012x", (unsigned)gpu->uuid);
     }
@@ -90,8 +90,8 @@ API(nvmlDeviceGetName, nv_device device, char *out, uint32_t size)
     char text[96];
     BEGIN(device);
     (void)snprintf(text, sizeof text, "%s", gpu->profile->name);
-    if (device->mig >= 0) {
-        const struct fake_mig *mig = &fake_script()->migs[device->mig];
+    const struct fake_mig *mig = fake_mig(device);
+    if (mig) {
         (void)snprintf(text, sizeof text, "%s MIG %ug.%dgb", gpu->profile->name, mig->slices,
                        (int)(mig->memory_mib / 1024));
     }
@@ -166,8 +166,8 @@ API(nvmlDeviceGetMemoryInfo_v2, nv_device device, struct nv_memory_v2 *out)
     out->total = (uint64_t)(gpu->total_mib * MIB);
     out->reserved = (uint64_t)(gpu->reserved_mib * MIB);
     out->used = (uint64_t)(gpu->used_mib * MIB);
-    if (device->mig >= 0) {
-        const struct fake_mig *mig = &fake_script()->migs[device->mig];
+    const struct fake_mig *mig = fake_mig(device);
+    if (mig) {
         out->total = (uint64_t)(mig->memory_mib * MIB);
         out->reserved = 0;
         out->used = (uint64_t)(mig->used_mib * MIB);

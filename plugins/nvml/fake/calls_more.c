@@ -86,8 +86,9 @@ API(nvmlDeviceGetMigDeviceHandleByIndex, nv_device device, uint32_t index, nv_de
     BEGIN(device);
     const struct fake_script *script = fake_script();
     for (uint32_t i = 0; i < script->mig_count; i++) {
-        if (script->migs[i].gpu == device->gpu && script->migs[i].index == index) {
-            *out = fake_mig_handle(i);
+        if (script->migs[i].gpu == device->gpu && script->migs[i].index == index &&
+            index < FAKE_MIG_INDICES) {
+            *out = fake_mig_handle(device->gpu, index);
             return fake_end(NV_SUCCESS);
         }
     }
@@ -97,15 +98,17 @@ API(nvmlDeviceGetMigDeviceHandleByIndex, nv_device device, uint32_t index, nv_de
 API(nvmlDeviceGetGpuInstanceId, nv_device device, uint32_t *out)
 {
     BEGIN(device);
-    *out = device->mig >= 0 ? fake_script()->migs[device->mig].gi : 0;
-    return fake_end(device->mig >= 0 ? NV_SUCCESS : NV_NOT_SUPPORTED);
+    const struct fake_mig *mig = fake_mig(device);
+    *out = mig ? mig->gi : 0;
+    return fake_end(mig ? NV_SUCCESS : NV_NOT_SUPPORTED);
 }
 
 API(nvmlDeviceGetComputeInstanceId, nv_device device, uint32_t *out)
 {
     BEGIN(device);
-    *out = device->mig >= 0 ? fake_script()->migs[device->mig].ci : 0;
-    return fake_end(device->mig >= 0 ? NV_SUCCESS : NV_NOT_SUPPORTED);
+    const struct fake_mig *mig = fake_mig(device);
+    *out = mig ? mig->ci : 0;
+    return fake_end(mig ? NV_SUCCESS : NV_NOT_SUPPORTED);
 }
 
 /* ---- GPM ------------------------------------------------------------------------------------- */

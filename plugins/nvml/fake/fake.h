@@ -18,6 +18,7 @@
 #define FAKE_GPUS 64
 #define FAKE_RULES 64
 #define FAKE_MIGS 64
+#define FAKE_MIG_INDICES 7
 #define FAKE_PROCESSES 256
 #define FAKE_SAMPLES 1024
 #define FAKE_EVENTS 256
@@ -93,7 +94,7 @@ struct fake_script {
 
 struct nv_device_opaque {
     uint32_t magic, gpu;
-    int32_t mig; /* place in the script's list, or -1 */
+    int32_t mig; /* index of a MIG device, or -1 */
 };
 
 const struct fake_profile *fake_profile_find(const char *key);
@@ -111,7 +112,8 @@ int fake_end(int code);
 const struct fake_script *fake_script(void);
 const struct fake_gpu *fake_gpu(nv_device handle);
 nv_device fake_handle(uint32_t gpu);
-nv_device fake_mig_handle(uint32_t place);
+nv_device fake_mig_handle(uint32_t gpu, uint32_t index);
+const struct fake_mig *fake_mig(nv_device handle); /* NULL: the handle is of a GPU, or too old */
 
 /* The next event that was not told yet, waiting up to so long for one; false when none came. */
 bool fake_next_event(uint32_t timeout_ms, struct fake_event *out);
