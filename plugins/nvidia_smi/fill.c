@@ -213,6 +213,10 @@ static void write_mig(const struct smi *smi, const struct smi_reading *reading, 
             host->label(batch, labels[i].label, number);
         }
     }
+    const char *profile = smi_reading_text(reading, smi_reading_cell(reading, row, C_PROFILE));
+    if (profile[0]) {
+        host->label(batch, "profile", profile);
+    }
     for (uint32_t i = 0; i < TACHO_COUNT(shown); i++) {
         /* Memory belongs to the GPU instance: told once, so that sums are right. */
         if (first) {

@@ -241,6 +241,7 @@ static int smi_collect(void *self, struct tacho_batch *batch, int64_t deadline_n
     if (result != TACHO_OK && result != TACHO_PARTIAL) {
         return result;
     }
+    smi_mig_name(smi, &smi->reading, deadline_ns);
     uint32_t lost = smi_fill(smi, &smi->reading, batch);
     const struct smi_cell *attached = &smi->reading.head[H_ATTACHED];
     if (lost > 0) {

@@ -255,6 +255,14 @@ struct smi_buffer {
     size_t used, size, limit;
 };
 
+#define SMI_MIG_LIMIT 128
+
+/* A line of `nvidia-smi -L`. */
+struct smi_mig {
+    char gpu[96], uuid[96], profile[32];
+    int64_t index;
+};
+
 struct smi {
     const struct tacho_host *host;
     const struct smi_options *options;
@@ -271,6 +279,10 @@ struct smi {
     uint32_t loop_failures;
     int64_t asked_ns;    /* last collect */
     int64_t answered_ns; /* last document of the looping child */
+
+    struct smi_mig migs[SMI_MIG_LIMIT];
+    uint32_t mig_count;
+    uint64_t mig_signature; /* of the devices that were asked for */
 
     struct smi_known *known;
     uint32_t known_count, known_size;
@@ -292,6 +304,15 @@ void smi_loop_stop(struct smi *smi);
 
 /* Whether a child is left that could not be ended. */
 bool smi_is_stuck(struct smi *smi);
+
+/* ---- mig.c ------------------------------------------------------------------------------------
+ */
+
+/* Reads the list that -L prints; the text is changed. */
+void smi_mig_list(struct smi *smi, char *text);
+
+/* Sets UUIDs and profiles of MIG devices; asks for them when the devices have changed. */
+void smi_mig_name(struct smi *smi, struct smi_reading *reading, int64_t deadline_ns);
 
 /* ---- fill.c: a reading to a batch -------------------------------------------------------------
  */

@@ -388,6 +388,22 @@ static void test_document(void)
     rig_fini(&rig);
 }
 
+static void test_mig_list(void)
+{
+    char text[] = "GPU 0: NVIDIA H100 (UUID: GPU-1)\n  MIG 3g.40gb     Device  0: (UUID: MIG-a)\n"
+                  "  MIG 1g.10gb     Device 12: (UUID: MIG-b)\nUnable to determine the device\n"
+                  "GPU 1: NVIDIA H100 (UUID: GPU-2)\n  MIG nothing\n  MIG";
+    struct rig rig;
+    rig_init(&rig);
+    smi_mig_list(&rig.smi, text);
+    CU_ASSERT_EQUAL(rig.smi.mig_count, 2);
+    CU_ASSERT_STRING_EQUAL(rig.smi.migs[1].gpu, "GPU-1");
+    CU_ASSERT_STRING_EQUAL(rig.smi.migs[1].uuid, "MIG-b");
+    CU_ASSERT_STRING_EQUAL(rig.smi.migs[1].profile, "1g.10gb");
+    CU_ASSERT_EQUAL(rig.smi.migs[1].index, 12);
+    rig_fini(&rig);
+}
+
 /* A GPU that is no longer told of stays, under its number; it comes back with an event. */
 static void test_missing_gpu(void)
 {
@@ -592,9 +608,15 @@ static void test_expected_more(void)
 }
 
 const struct test tests[] = {
-    {"document", test_document},   {"missing_gpu", test_missing_gpu},
-    {"refused", test_refused},     {"bad_bytes", test_bad_bytes},
-    {"choose", test_choose},       {"table", test_table},
-    {"expected", test_expected},   {"expected_more", test_expected_more},
-    {"all_files", test_all_files}, {NULL, NULL},
+    {"mig_list", test_mig_list},
+    {"document", test_document},
+    {"missing_gpu", test_missing_gpu},
+    {"refused", test_refused},
+    {"bad_bytes", test_bad_bytes},
+    {"choose", test_choose},
+    {"table", test_table},
+    {"expected", test_expected},
+    {"expected_more", test_expected_more},
+    {"all_files", test_all_files},
+    {NULL, NULL},
 };

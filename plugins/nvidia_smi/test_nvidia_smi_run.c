@@ -142,6 +142,34 @@ static void test_pipe_held_open(void)
     CU_ASSERT_EQUAL(run_once(&rig), TACHO_OK);
 }
 
+/* MIG devices get their UUIDs from the list, which is asked for once. */
+static void test_mig_uuid(void)
+{
+    struct rig rig;
+    char script[1024];
+    (void)snprintf(script, sizeof script,
+                   "[ \"$1\" = -L ] && { echo x >>%s/asked; echo 'GPU 0: A (UUID: GPU-1)'; "
+                   "echo '  MIG 1g.5gb  Device  4: (UUID: MIG-4)'; exit 0; }; echo \"$DOC\" | "
+                   "sed 's|</gpu>|<mig_devices><mig_device><index>4</index></mig_device>"
+                   "</mig_devices></gpu>|'",
+                   harness_tmpdir());
+    rig_init(&rig, script);
+    rig_open(&rig);
+    for (int i = 0; i < 2; i++) {
+        const struct tacho_batch *batch =
+            fakehost_collect(&rig.host, rig.self, &rig.result, &rig.err);
+        CU_ASSERT_EQUAL(rig.result, TACHO_OK);
+        CU_ASSERT_EQUAL_FATAL(fakehost_count(batch, "mig"), 1);
+        CU_ASSERT_STRING_EQUAL(batch->entities[1].key, "MIG-4");
+        CU_ASSERT_STRING_EQUAL(fakehost_label(batch, "mig", 0, "profile"), "1g.5gb");
+        batch_unref(batch);
+    }
+    struct stat info;
+    (void)snprintf(script, sizeof script, "%s/asked", harness_tmpdir());
+    CU_ASSERT(stat(script, &info) == 0 && info.st_size == 2);
+    rig_close(&rig);
+}
+
 /* ---- a program that runs on -------------------------------------------------------------------
  */
 
@@ -339,6 +367,7 @@ static void test_csv_without_gpu(void)
 }
 
 const struct test tests[] = {
+    {"mig_uuid", test_mig_uuid},
     {"loop", test_loop},
     {"loop_goes_stale", test_loop_goes_stale},
     {"loop_gives_way", test_loop_gives_way},
